@@ -7,6 +7,7 @@ import sys
 from contextlib import redirect_stdout
 from dataclasses import fields
 from pathlib import Path
+from threading import Event
 from typing import Final, get_args
 
 from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
@@ -68,20 +69,20 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         ExploraError: data or base cannot be used, memory or disk are too small, or the training was interrupted.
     """
-    from exploracoder_jupyter.finetuning.training import Interruption, TrainingReport, finetune
+    from exploracoder_jupyter.finetuning.training import TrainingReport, finetune
 
     _check_numbers(arguments)
     names = (field.name for field in fields(TrainingRequest))
     given = {name: getattr(arguments, name) for name in names}
     request = TrainingRequest(**{**given, "data": Path(arguments.data), "out": Path(arguments.out)})
-    interruption = Interruption()
+    interrupted = Event()
     with (
         handle_interrupts(during="writing a checkpoint") as signals,
         show_progress("Starting") as advance,
         redirect_stdout(sys.stderr),
     ):
-        signals.on_interrupt = interruption.request
-        report: TrainingReport = finetune(request, progress=advance, interruption=interruption)
+        signals.on_interrupt = interrupted.set
+        report: TrainingReport = finetune(request, progress=advance, interrupted=interrupted)
     if arguments.json:
         print_json(report.as_json())
     else:

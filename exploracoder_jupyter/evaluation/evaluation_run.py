@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 
@@ -35,7 +35,6 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
 from exploracoder_jupyter.evaluation.scheduling.progress import Progress
 from exploracoder_jupyter.evaluation.scheduling.results_store import is_final, read_results, write_parquet
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import RecordedReplies, RunUnit, UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit as SchedulableUnit
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
@@ -43,9 +42,6 @@ from exploracoder_jupyter.kernel_agent.plugin_registry import registered
 from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 STRATEGIES = ("rag", "adaptive")
 """The strategies of an evaluation that names none: the cheapest that retrieves, and the product."""
@@ -78,26 +74,24 @@ class EvaluationRequest:
     def units(self) -> Iterator[Unit]:
         """All units; strategies alternate, so that a part of an evaluation compares them too."""
         layer: Layer = recorded_layer(as_json(self.settings))
-        problems = [_with_absolute_folder(problem) for problem in self.problems]
-        for sample in range(self.samples):
-            for problem in problems:
-                for strategy in self.strategies:
-                    yield Unit(problem, strategy, sample, layer)
+        problems = [
+            problem if problem.folder == Path() else replace(problem, folder=problem.folder.resolve())
+            for problem in self.problems
+        ]
+        for sample, problem, strategy in product(range(self.samples), problems, self.strategies):
+            yield Unit(problem, strategy, sample, layer)
 
     @property
     def estimate(self) -> str:
         """One sentence: the number of units, and of requests to the model where it is known."""
-        each = len(self.problems) * self.samples
-        counted = plural(each * len(self.strategies), "unit")
-        sizes = (
-            f"{plural(len(self.problems), 'problem')}, {', '.join(self.strategies)}, {plural(self.samples, 'sample')}"
-        )
-        known = [
+        each, strategies = len(self.problems) * self.samples, ", ".join(self.strategies)
+        sizes = f"{plural(len(self.problems), 'problem')}, {strategies}, {plural(self.samples, 'sample')}"
+        known = ", ".join(
             f"{name} makes {plural(each * _REQUESTS[name], 'request')}" for name in self.strategies if name in _REQUESTS
-        ]
-        unknown = [name for name in self.strategies if name not in _REQUESTS]
-        more = f"; how many requests {', '.join(unknown)} will make is not known in advance" if unknown else ""
-        return f"{counted} ({sizes}){': ' + ', '.join(known) if known else ''}{more}."
+        )
+        unknown = ", ".join(name for name in self.strategies if name not in _REQUESTS)
+        more = f"; how many requests {unknown} will make is not known in advance" if unknown else ""
+        return f"{plural(each * len(self.strategies), 'unit')} ({sizes}){': ' if known else ''}{known}{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +102,7 @@ class Results:
     rows: tuple[UnitResult, ...]
     """One a unit."""
     left: int
-    """Number of units that still have to run: they have no result, or one that is the fault of this program or of the
-    endpoint."""
+    """Number of units without a result, or with one that is the fault of this program or of the endpoint."""
 
 
 async def aevaluate(
@@ -121,11 +114,7 @@ async def aevaluate(
 ) -> Results:
     """Run an evaluation. Cancelling it leaves a folder that can be resumed.
 
-    Args:
-        request: what to evaluate.
-        progress: called after each unit.
-        started: called with the folder of the results once it is known.
-        run: runs one unit; by default `units.run_unit`.
+    `progress` is called after each unit, `started` with the folder of the results once it is known.
 
     Raises:
         UsageError: the evaluation cannot be run as requested; nothing was spent.
@@ -133,18 +122,47 @@ async def aevaluate(
         EndpointError: the endpoint cannot be used; with results so far in the folder if it was usable at first.
         SchedulerLost: the connection to the Dask scheduler was lost.
     """
-    _validate(request)
-    await _check_repositories(request)
-    request = replace(request, settings=await _resolve_model(request))
-    manifest = _manifest(request)
+    await _validate(request)
+    replies = request.replies
+    if replies is None or replies.asks_model:
+        settings = await with_resolved_model(request.settings, read_secrets())
+    else:
+        recorded = ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False)
+        settings = with_recorded_model(request.settings, recorded)
+    request = replace(request, settings=settings)
+    changed = next(request.units).changed_settings
+    manifest = Manifest(
+        "-".join(dict.fromkeys(problem.problem_set for problem in request.problems)),
+        len(request.problems),
+        problems_digest(request.problems),
+        request.strategies,
+        request.settings.endpoint.model or OFFLINE,
+        request.samples,
+        {section: values for section, values in changed.items() if section not in ("view", "history")},
+        str(replies.folder) if replies and not replies.asks_model else "",
+    )
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(connect(request.scheduler)) if request.scheduler else None
         folder = (request.out or default_folder(Path.cwd(), manifest.problem_set, datetime.now())).resolve()
         manifest = prepare_folder(folder, manifest, resume=request.resume)
         if started:
             started(folder)
+        known = read_results(folder)
+        counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
+        queue: UnitQueue[Unit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
+        execution = UnitExecution(run or run_unit, folder, manifest.id, manifest.model, request.limits, request.replies)
+
+        def listen(result: UnitResult) -> None:
+            counted.add(result)
+            if progress:
+                progress(counted)
+
         try:
-            await _run(request, manifest, folder, client, run or run_unit, progress)
+            if client:
+                await create_shared_times(client, execution.evaluation)
+                await run_on_cluster(queue, execution, client=client, listen=listen)
+            else:
+                await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
         except ExceptionGroup as group:
             raise unwrap_group(group) from group
         finally:
@@ -153,37 +171,8 @@ async def aevaluate(
     return results
 
 
-async def _run(
-    request: EvaluationRequest,
-    manifest: Manifest,
-    folder: Path,
-    client: Client | None,
-    run: RunUnit,
-    progress: ShowProgress | None,
-) -> None:
-    """Run the units that have no final result yet."""
-    known = read_results(folder)
-    counted = Progress(dict.fromkeys(request.strategies, len(request.problems) * request.samples), known)
-
-    def listen(result: UnitResult) -> None:
-        counted.add(result)
-        if progress:
-            progress(counted)
-
-    queue: UnitQueue[SchedulableUnit] = UnitQueue(request.units, done={row.unit for row in known if is_final(row)})
-    execution = UnitExecution(run, folder, manifest.id, manifest.model, request.limits, request.replies)
-    if client is None:
-        return await run_locally(queue, execution, workers=request.workers or default_workers(), listen=listen)
-    await create_shared_times(client, execution.evaluation)
-    await run_on_cluster(queue, execution, client=client, listen=listen)
-
-
 def load_results(folder: Path) -> Results:
-    """Read the results in the folder of an evaluation.
-
-    Raises:
-        UsageError: there is no evaluation in it.
-    """
+    """Read the results in the folder of an evaluation; UsageError if there is none in it."""
     manifest = read_manifest(folder)
     if manifest is None:
         raise UsageError(f"There is no evaluation in {str(folder)!r}.", remedy="Name a folder with a manifest.json.")
@@ -192,11 +181,8 @@ def load_results(folder: Path) -> Results:
     return Results(folder, tuple(rows), total - sum(map(is_final, rows)))
 
 
-def _with_absolute_folder(problem: Problem) -> Problem:
-    return problem if problem.folder == Path() else replace(problem, folder=problem.folder.resolve())
-
-
-def _validate(request: EvaluationRequest) -> None:
+async def _validate(request: EvaluationRequest) -> None:
+    """Refuse what cannot be evaluated, before anything is spent."""
     if not request.problems:
         raise UsageError("There are no problems.", remedy="Name a file with problems.")
     names = [plugin.name for plugin in registered("strategies")]
@@ -210,44 +196,12 @@ def _validate(request: EvaluationRequest) -> None:
     ids = Counter((problem.problem_set, problem.id) for problem in request.problems)
     if twice := [id_ for (_, id_), count in ids.items() if count > 1]:
         raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
-
-
-async def _check_repositories(request: EvaluationRequest) -> None:
-    """Run the tests of one problem of each repository, before anything is spent; not for a cluster.
-
-    Raises:
-        UsageError: none of them passes with the reference solution.
-    """
     first = {problem.folder: problem for problem in reversed(request.problems) if problem.repository}
-    if request.scheduler or request.resume or not first:
-        return
-    from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
+    if first and not request.scheduler and not request.resume:
+        from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
 
-    for problem in first.values():
-        await check_tests_run(problem, request.settings)
-
-
-async def _resolve_model(request: EvaluationRequest) -> Settings:
-    """Return the settings with the name of the model: as recorded in a replay, else as the endpoint has it."""
-    replies = request.replies
-    if replies is None or replies.asks_model:
-        return await with_resolved_model(request.settings, read_secrets())
-    return with_recorded_model(request.settings, ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False))
-
-
-def _manifest(request: EvaluationRequest) -> Manifest:
-    sets = dict.fromkeys(problem.problem_set for problem in request.problems)
-    changed = next(request.units).changed_settings
-    return Manifest(
-        "-".join(sets),
-        len(request.problems),
-        problems_digest(request.problems),
-        request.strategies,
-        request.settings.endpoint.model or OFFLINE,
-        request.samples,
-        {section: values for section, values in changed.items() if section not in ("view", "history")},
-        str(request.replies.folder) if request.replies and not request.replies.asks_model else "",
-    )
+        for problem in first.values():
+            await check_tests_run(problem, request.settings)
 
 
 def evaluate(
@@ -311,11 +265,7 @@ def evaluate(
 
 
 def recorded_replies(record: str | Path | None, replay: str | Path | None) -> RecordedReplies | None:
-    """Return the folder of recorded replies, if one is given.
-
-    Raises:
-        UsageError: both are given.
-    """
+    """Return the folder of recorded replies, if one is given; UsageError if both are."""
     if record is not None and replay is not None:
         raise UsageError("Replies cannot be recorded and replayed at the same time.", remedy="Give only one folder.")
     folder = record if replay is None else replay
@@ -329,11 +279,7 @@ async def read_problems(
     limit: int | None = None,
     notify: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Problem, ...]:
-    """Read the problems of all files, at most `limit` of each; `notify` receives notices about the files.
-
-    Raises:
-        UsageError, MissingRequirement, KernelError: see `problem_files.load_problems`.
-    """
+    """Read the problems of all files, at most `limit` of each; `notify` receives notices about the files."""
     from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 
     found: list[Problem] = []

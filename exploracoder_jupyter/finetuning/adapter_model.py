@@ -25,12 +25,7 @@ _MOST_TOKENS: Final = 1024
 
 
 def create_adapter_model(context: ModelContext) -> AdapterModel:
-    """Create the model that `--model adapter:FOLDER` names; its weights are loaded at the first request.
-
-    Raises:
-        UsageError: no folder is named, or there is none.
-        MissingRequirement: the extra `tune` is not installed.
-    """
+    """Create the model that `--model adapter:FOLDER` names; its weights are loaded at the first request."""
     name = str(context.endpoint.model)
     folder = name.partition(":")[2]
     if not folder:
@@ -56,11 +51,7 @@ class AdapterModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
-        """Yield the replies, one after the other.
-
-        Raises:
-            UsageError: the model cannot be loaded.
-        """
+        """Yield the replies, one after the other."""
         for index in range(request.sampling.n):
             cancelled = threading.Event()
             async with self._turn:
@@ -89,6 +80,10 @@ def _generate(loaded: LoadedModel, request: ModelRequest, index: int, cancelled:
     most = min(request.sampling.max_tokens or _MOST_TOKENS, room)
     if most < 1:
         return Reply(index, "", Usage(1, start, 0), "truncated")
+    chosen = {"temperature": request.sampling.temperature, "top_p": request.sampling.top_p}
+    sampling: dict[str, Any] = {"do_sample": chosen["temperature"] != 0}
+    if sampling["do_sample"]:
+        sampling |= {name: value for name, value in chosen.items() if value is not None}
     stopped = _StopCriterion(loaded.tokenizer, start, request.inline_lookups, cancelled)
     with torch.inference_mode():
         output = loaded.model.generate(
@@ -97,21 +92,13 @@ def _generate(loaded: LoadedModel, request: ModelRequest, index: int, cancelled:
             eos_token_id=loaded.stop_ids,
             pad_token_id=loaded.tokenizer.pad_token_id,
             stopping_criteria=[stopped],
-            **_sampling(request),
+            **sampling,
         )
     ids = output[0, start:].tolist()
     text = loaded.tokenizer.decode(ids, skip_special_tokens=True)
     ended = stopped.at_answer or (ids and ids[-1] in loaded.stop_ids)
     problem = "" if ended and text.strip() else "empty" if ended else "truncated"
     return Reply(index, text, Usage(1, start, len(ids)), problem)
-
-
-def _sampling(request: ModelRequest) -> dict[str, Any]:
-    temperature = request.sampling.temperature
-    if temperature == 0:
-        return {"do_sample": False}
-    chosen = {"temperature": temperature, "top_p": request.sampling.top_p}
-    return {"do_sample": True, **{name: value for name, value in chosen.items() if value is not None}}
 
 
 @dataclass(slots=True)

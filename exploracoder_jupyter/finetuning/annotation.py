@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
-from exploracoder_jupyter.finetuning.sample_filter import Reason
 from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.finetuning.search_queries import Query, QueryOrigin
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
+    BEGIN,
     MOST_FOUND,
     find_lookups,
     format_answer,
@@ -27,10 +27,25 @@ from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
     write_lookup,
 )
 
-MOST_LOOKUPS: Final = 4
+_MOST_LOOKUPS: Final = 4
 """Look-ups in one sample: fewer than five."""
-WRONG_SHARE: Final = 0.1
+_WRONG_SHARE: Final = 0.1
 """Share of the look-ups whose answer does not name the API."""
+_LONGEST_CODE: Final = 3000
+"""Characters; the paper filters by length too, and its samples have 186 words on average."""
+Reason = Literal[
+    "no description",
+    "too short",
+    "too long",
+    "duplicate",
+    "benchmark problem",
+    "no call of the libraries",
+    "mentions the notation",
+    "no query",
+    "not found by the search",
+    "changed by the annotation",
+]
+"""Why a sample is left out."""
 Search = Callable[[str, int], Awaitable[Sequence[ScoredApi]]]
 ChooseQueries = Callable[[Sample, Sequence[LibraryCall]], Awaitable[Sequence[Sequence[Query]]]]
 """Returns the queries to try for each of the calls, best first."""
@@ -73,6 +88,17 @@ ROW: Final = TypeAdapter(AnnotatedSample)
 """A row as JSON."""
 
 
+def unsuitable(sample: Sample) -> Reason | None:
+    """Return why a sample is not worth annotating, if it is not."""
+    if not sample.task:
+        return "no description"
+    if BEGIN in sample.code:
+        return "mentions the notation"
+    if sum(bool(line.strip()) for line in sample.code.splitlines()) < 2:
+        return "too short"
+    return "too long" if len(sample.code) > _LONGEST_CODE else None
+
+
 def sample_id(sample: Sample) -> str:
     """Return an id that is equal for samples that differ in layout only."""
     return blake2b("".join(sample.code.split()).encode("utf-8", "replace"), digest_size=8).hexdigest()
@@ -88,7 +114,7 @@ async def annotate(
     choose_queries: ChooseQueries,
 ) -> AnnotatedSample | Reason:
     """Insert look-ups before the first calls, or return why the sample is left out."""
-    calls = calls[:MOST_LOOKUPS]
+    calls = calls[:_MOST_LOOKUPS]
     chosen = await choose_queries(sample, calls)
     id_ = sample_id(sample)
     found = [await _look_up(call, queries, search, id_) for call, queries in zip(calls, chosen, strict=True)]
@@ -109,7 +135,8 @@ async def _look_up(
     call: LibraryCall, queries: Sequence[Query], search: Search, id_: str
 ) -> tuple[AnnotatedCall, str] | None:
     """Search for a call with each query until one finds it. Returns the look-up, as a record and as text."""
-    is_wrong = _gets_wrong_answer(id_, call.api.path)
+    digest = blake2b(f"{id_} {call.api.path}".encode(), digest_size=4).digest()
+    is_wrong = int.from_bytes(digest) < _WRONG_SHARE * 2**32
     for query in queries:
         apis = [item.api for item in await search(query.text, MOST_FOUND + 1)]
         paths = [api.path for api in apis[:MOST_FOUND]]
@@ -121,8 +148,3 @@ async def _look_up(
         lookup = write_lookup(query.text, format_answer(apis[:MOST_FOUND]))
         return AnnotatedCall(call.api.path, query.text, query.origin, rank), lookup
     return None
-
-
-def _gets_wrong_answer(id_: str, path: str) -> bool:
-    digest = blake2b(f"{id_} {path}".encode(), digest_size=4).digest()
-    return int.from_bytes(digest) < WRONG_SHARE * 2**32

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import BinaryIO
 
 import anyio
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -29,11 +28,11 @@ from exploracoder_jupyter.finetuning.annotation import (
     ChooseQueries,
     annotate,
     sample_id,
+    unsuitable,
 )
-from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
-from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, read_json_texts, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap, read_json_texts
+from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, stored_snippets, trace_sample
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
-from exploracoder_jupyter.finetuning.sample_filter import unsuitable
 from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import Query, queries
 from exploracoder_jupyter.knowledge import TaskLibraries
@@ -41,6 +40,8 @@ from exploracoder_jupyter.knowledge.sources.credential_redaction import find_sec
 from exploracoder_jupyter.runs.library_search import open_library
 
 Advance = Callable[[str, int, int], None]
+_Samples = list[tuple[Sample, str, str]]
+"""Each with its path and licence."""
 _CONCURRENT = 8
 """Samples that are annotated at once: a model takes seconds for each."""
 
@@ -86,8 +87,7 @@ class AnnotationState:
 
     def report(self) -> dict[str, JsonValue]:
         """Return the counts, as `--json` prints them."""
-        counts = asdict(self)
-        return {name: value for name, value in counts.items() if name not in ("corpus", "size")}
+        return {name: value for name, value in asdict(self).items() if name not in ("corpus", "size")}
 
 
 _STATE = TypeAdapter(AnnotationState)
@@ -98,38 +98,27 @@ async def annotate_corpus(
 ) -> AnnotationState:
     """Annotate a corpus and return the counts; what is written stays if this is cancelled.
 
-    Raises:
-        UsageError: the corpus is empty, a library or problem file is unknown, or the rows exist already.
-        OSError: the rows cannot be written.
+    UsageError if the corpus is empty, a library or problem file is unknown, or the rows exist already.
     """
     if not (request.corpora or request.snippets):
         raise UsageError("No corpus is named.", remedy="Name a folder, a file or an installed package, or --snippets.")
     sources = read_corpus(request.corpora)
     async with open_library(request.libraries, request.layers, progress, say) as library:
-        excluded = BenchmarkOverlap.of(text for path in request.exclude for text in read_json_texts(path))
+        excluded = BenchmarkOverlap(text for path in request.exclude for text in read_json_texts(path))
         async with _query_writer(request, library, progress, say) as choose_queries:
             annotator = _Annotator(library, choose_queries, excluded, find_aliases(source.text for source in sources))
-            batches = [_Batch(source) for source in sources]
+            batches: list[SourceText | _Samples] = [*sources]
             if request.snippets:
-                batches.append(_Batch(None, stored_snippets([info.name for info in library.libraries])))
+                batches.append(stored_snippets([info.name for info in library.libraries]))
             return await _write_rows(request, batches, annotator, progress)
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """What is annotated before the state is saved: a file, or samples with their path and licence."""
-
-    source: SourceText | None
-    given: Sequence[tuple[Sample, str, str]] = ()
-
-    def samples(self, annotator: _Annotator) -> list[tuple[Sample, str, str]] | None:
-        """Return the samples with path and licence; None if the file is not Python."""
-        if self.source is None:
-            return list(self.given)
-        if solution := trace_sample(self.source):
-            return [(solution, self.source.path, "own work")]
-        found = split_samples(self.source, annotator.aliases)
-        return None if found is None else [(one, self.source.path, self.source.licence) for one in found]
+def _samples(source: SourceText, aliases: dict[str, str]) -> _Samples | None:
+    """Return the samples of a file; None if it is not Python."""
+    if solution := trace_sample(source):
+        return [(solution, source.path, "own work")]
+    found = split_samples(source, aliases)
+    return None if found is None else [(one, source.path, source.licence) for one in found]
 
 
 @dataclass(slots=True)
@@ -142,9 +131,9 @@ class _Annotator:
     answers: dict[str, Sequence[ScoredApi]] = field(default_factory=dict)
     """By query: many samples ask for the same."""
 
-    async def rows(self, samples: Iterable[tuple[Sample, str, str]], left_out: Counter[str]) -> list[AnnotatedSample]:
+    async def rows(self, samples: _Samples, left_out: Counter[str]) -> list[AnnotatedSample]:
         """Annotate the samples of a file, and count those that are left out."""
-        found: dict[int, AnnotatedSample | str] = {}
+        found: list[AnnotatedSample | str] = [""] * len(samples)
         limit = anyio.CapacityLimiter(_CONCURRENT)
 
         async def add(number: int, sample: Sample, path: str, licence: str) -> None:
@@ -154,12 +143,13 @@ class _Annotator:
         async with anyio.create_task_group() as group:
             for number, one in enumerate(samples):
                 group.start_soon(add, number, *one)
-        ordered = [found[number] for number in sorted(found)]
-        left_out.update(one for one in ordered if isinstance(one, str))
-        return [one for one in ordered if not isinstance(one, str)]
+        left_out.update(one for one in found if isinstance(one, str))
+        return [one for one in found if not isinstance(one, str)]
 
     async def _row(self, sample: Sample, path: str, licence: str) -> AnnotatedSample | str:
-        sample = _redacted(sample)
+        literals, clean = find_secret_literals(sample.code), SecretRedactor().redact
+        task, code = (redact(text, clean, literals) for text in (sample.task, sample.code))
+        sample = Sample(task, code, sample.place, sample.name)
         if reason := unsuitable(sample):
             return reason
         calls = find_calls(sample.code, self.library.lookup)
@@ -181,18 +171,21 @@ class _Annotator:
 
 
 async def _write_rows(
-    request: AnnotationRequest, batches: Sequence[_Batch], annotator: _Annotator, progress: Advance
+    request: AnnotationRequest, batches: Sequence[SourceText | _Samples], annotator: _Annotator, progress: Advance
 ) -> AnnotationState:
     state, left_out = _load_state(request, annotator.seen), Counter[str]()
     left_out.update(state.left_out)
-    with _open_rows(request, state) as file:
+    request.out.parent.mkdir(parents=True, exist_ok=True)
+    with request.out.open("r+b" if state.sources else "wb") as file:
+        file.truncate(state.size)  # what stands behind it was not counted
+        file.seek(state.size)
         for number, batch in enumerate(batches):
             if number < state.sources:
                 continue
             progress("Annotating", number, len(batches))
-            samples = batch.samples(annotator)
+            samples = _samples(batch, annotator.aliases) if isinstance(batch, SourceText) else batch
             searched = len(annotator.answers)
-            rows = await annotator.rows(samples or (), left_out)
+            rows = await annotator.rows(samples or [], left_out)
             file.write(b"".join(ROW.dump_json(row) + b"\n" for row in rows))
             file.flush()
             state.sources, state.size = number + 1, file.tell()
@@ -206,18 +199,10 @@ async def _write_rows(
     return state
 
 
-def _open_rows(request: AnnotationRequest, state: AnnotationState) -> BinaryIO:
-    """Open the file of the rows at the place where the state ends; what stands behind it was not counted."""
-    request.out.parent.mkdir(parents=True, exist_ok=True)
-    file = request.out.open("r+b" if state.sources else "wb")
-    file.truncate(state.size)
-    file.seek(state.size)
-    return file
-
-
 def _load_state(request: AnnotationRequest, seen: set[str]) -> AnnotationState:
     """Return a new state, or that of the run to resume; `seen` receives the ids of its rows."""
-    corpus = _digest(request)
+    described = [request.corpora, request.libraries, [*map(str, request.exclude)], request.snippets, request.model]
+    corpus = blake2b(json.dumps(described).encode(), digest_size=8).hexdigest()
     if not request.resume:
         if request.out.exists():
             raise UsageError(f"{request.out} exists.", remedy="Add --resume to continue it, or name another file.")
@@ -241,19 +226,8 @@ def _load_state(request: AnnotationRequest, seen: set[str]) -> AnnotationState:
     return state
 
 
-def _digest(request: AnnotationRequest) -> str:
-    described = [request.corpora, request.libraries, [*map(str, request.exclude)], request.snippets, request.model]
-    return blake2b(json.dumps(described).encode(), digest_size=8).hexdigest()
-
-
 def _state_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.state.json")
-
-
-def _redacted(sample: Sample) -> Sample:
-    literals = find_secret_literals(sample.code)
-    clean = SecretRedactor().redact
-    return Sample(redact(sample.task, clean, literals), redact(sample.code, clean, literals), sample.place, sample.name)
 
 
 @asynccontextmanager
@@ -262,7 +236,11 @@ async def _query_writer(
 ) -> AsyncIterator[ChooseQueries]:
     """Provide what chooses queries: the words of the code, or the configured model."""
     if not request.model:
-        yield _queries_from_words
+
+        async def from_words(sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+            return [[*queries(sample, call, alone=len(calls) == 1)] for call in calls]
+
+        yield from_words
         return
     from exploracoder_jupyter.finetuning.model_queries import ModelQueries
     from exploracoder_jupyter.runs.construction.model_factory import choose_model
@@ -274,7 +252,3 @@ async def _query_writer(
         if model_notices(settings, keys):
             say(f"The code of the corpus is sent to the model {settings.endpoint.model!r}.")
         yield ModelQueries(await choose_model(settings, keys, library, stack, advance=progress))
-
-
-async def _queries_from_words(sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
-    return [[*queries(sample, call, alone=len(calls) == 1)] for call in calls]

@@ -22,9 +22,8 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError, for
 from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.finetuning.training_request import Method
 
-RECORD: Final = "finetuning.json"
+_RECORD: Final = "finetuning.json"
 """File in an adapter's folder that records its base."""
-ADAPTER_CONFIG: Final = "adapter_config.json"
 
 _CONTINUES: Final = "{# continues the last message of the assistant #}"
 _PLAIN_TEMPLATE: Final = "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
@@ -33,21 +32,18 @@ _PROBE: Final = "Reply"
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """Where a model comes from."""
+    """A model in a folder, as a GGUF file in it, or under a name that `transformers` resolves."""
 
     location: str
-    """A folder, or a name that `transformers` resolves."""
     gguf_file: str | None = None
-    """File in the folder, if the model is a GGUF file."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterRecord:
-    """What an adapter's folder records beside the weights."""
+    """What an adapter's folder records beside the weights: its base, and the text that ends a reply."""
 
     base: Base
     closing: str
-    """Text that ends a reply."""
 
 
 @dataclass(slots=True)
@@ -71,11 +67,7 @@ class LoadedModel:
 
 
 def require_extra() -> None:
-    """Check that the libraries for models are installed.
-
-    Raises:
-        MissingRequirement: one is missing.
-    """
+    """Check that the libraries for models are installed; MissingRequirement if one is not."""
     try:
         import accelerate  # noqa: F401
         import peft  # noqa: F401
@@ -92,11 +84,7 @@ def require_extra() -> None:
 
 
 def find_base(name: str) -> Base:
-    """Return the model in a folder or GGUF file, in an installed package that contains a GGUF file, or of this name.
-
-    Raises:
-        UsageError: it is a path, and there is nothing.
-    """
+    """Return the model in a folder or GGUF file, in an installed package that contains a GGUF file, or of this name."""
     path = Path(name).expanduser()
     if path.is_file() and path.suffix == ".gguf":
         return Base(str(path.resolve().parent), path.name)
@@ -114,15 +102,10 @@ def find_base(name: str) -> Base:
 
 
 def load(name: str) -> LoadedModel:
-    """Load an adapter with its base from a folder, or any other model, for inference.
-
-    Raises:
-        UsageError: there is no such model, or it cannot be loaded.
-        MissingRequirement: the extra is not installed.
-    """
+    """Load an adapter with its base from a folder, or any other model, for inference."""
     require_extra()
     folder = Path(name).expanduser()
-    if not (folder / ADAPTER_CONFIG).exists():
+    if not (folder / "adapter_config.json").exists():
         return load_base(find_base(name))
     import peft
 
@@ -135,9 +118,7 @@ def load(name: str) -> LoadedModel:
 def load_base(base: Base, *, method: Method = "lora", tokenizer: Path | None = None) -> LoadedModel:
     """Load a model and its tokenizer, which may be in another folder, on the GPU if there is one.
 
-    Raises:
-        UsageError: it cannot be loaded.
-        MissingRequirement: `qlora` is requested without a GPU or bitsandbytes.
+    UsageError if it cannot be loaded, MissingRequirement if `qlora` is requested without a GPU or bitsandbytes.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -148,7 +129,8 @@ def load_base(base: Base, *, method: Method = "lora", tokenizer: Path | None = N
     if method == "qlora":
         options["quantization_config"] = _four_bits(on_gpu)
     try:
-        words = AutoTokenizer.from_pretrained(str(tokenizer)) if tokenizer else _load_tokenizer(base)
+        file = {"gguf_file": base.gguf_file} if base.gguf_file and not tokenizer else {}
+        words = AutoTokenizer.from_pretrained(str(tokenizer or base.location), **file)
         with redirect_stderr(io.StringIO()):  # GGUF files are read with a progress bar that no setting hides
             model = AutoModelForCausalLM.from_pretrained(base.location, **options)
     except (OSError, ValueError, ImportError, KeyError) as error:
@@ -177,23 +159,19 @@ def computes_in_bfloat16() -> bool:
 
 
 def read_record(folder: Path) -> AdapterRecord:
-    """Return what the folder of an adapter records.
-
-    Raises:
-        UsageError: it was not made by `jupyter explora finetune`.
-    """
+    """Return what the folder of an adapter records; UsageError if `jupyter explora finetune` has not made it."""
     try:
-        return TypeAdapter(AdapterRecord).validate_json((folder / RECORD).read_bytes())
+        return TypeAdapter(AdapterRecord).validate_json((folder / _RECORD).read_bytes())
     except (OSError, ValidationError):
         raise UsageError(
-            f"{folder} is no folder that `jupyter explora finetune` has written: {RECORD} is missing or damaged.",
+            f"{folder} is no folder that `jupyter explora finetune` has written: {_RECORD} is missing or damaged.",
             remedy="Fine-tune again, or name another folder.",
         ) from None
 
 
 def write_record(folder: Path, record: AdapterRecord) -> None:
     """Write the record of an adapter into its folder."""
-    (folder / RECORD).write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    (folder / _RECORD).write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
 
 
 def merge(folder: Path) -> Path:
@@ -206,13 +184,6 @@ def merge(folder: Path) -> Path:
     merged.save_pretrained(str(target))
     loaded.tokenizer.save_pretrained(str(target))
     return target
-
-
-def _load_tokenizer(base: Base) -> Any:
-    from transformers import AutoTokenizer
-
-    gguf = {"gguf_file": base.gguf_file} if base.gguf_file else {}
-    return AutoTokenizer.from_pretrained(base.location, **gguf)
 
 
 def _gguf_options(file: str, method: Method) -> dict[str, Any]:

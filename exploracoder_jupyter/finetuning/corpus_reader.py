@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from collections.abc import Iterator, Sequence
-from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -36,11 +34,7 @@ _LICENCE_FILE = re.compile(r"(?i)^(?:licen[cs]e|copying)(?:\.\w+)?$")
 
 
 def read_corpus(names: Sequence[str]) -> list[SourceText]:
-    """Read all texts of these folders, files and installed packages, in a fixed order.
-
-    Raises:
-        UsageError: a name is none of these, or there is no Python file or notebook in all of them.
-    """
+    """Read all texts of these folders, files and installed packages, in a fixed order; UsageError if there is none."""
     found = [source for name in names for source in _read_place(name)]
     if not found and names:
         raise UsageError(
@@ -70,11 +64,10 @@ def trace_sample(source: SourceText) -> Sample | None:
         run = fold_all(load_records(Path(source.path)))
     except ExploraError:
         return None
-    if run.started is None or run.finished is None or run.finished.solution is None:
+    solution = run.finished.solution if run.finished and run.finished.verdict.outcome == "solved" else None
+    if run.started is None or solution is None or solution.patch:
         return None
-    solved = run.finished.verdict.outcome == "solved" and not run.finished.solution.patch
-    task = run.started.task
-    return Sample(task.text, run.finished.solution.code, "solution", task.solution_name) if solved else None
+    return Sample(run.started.task.text, solution.code, "solution", run.started.task.solution_name)
 
 
 def _read_place(name: str) -> Iterator[SourceText]:
@@ -93,7 +86,9 @@ def _read_place(name: str) -> Iterator[SourceText]:
 def _read_folder(folder: Path, shown: str, licence: str, module: str = "") -> Iterator[SourceText]:
     for file in iter_files(folder, _LIMITS):
         if file.path.endswith(_KINDS):
-            yield _source(f"{shown}/{file.path}", file.text, licence, _module(module, file.path))
+            parts = PurePosixPath(file.path).with_suffix("").parts
+            inner = parts[:-1] if parts[-1] == "__init__" else parts
+            yield _source(f"{shown}/{file.path}", file.text, licence, ".".join([module, *inner]) if module else "")
 
 
 def _read_package(name: str) -> Iterator[SourceText]:
@@ -101,7 +96,13 @@ def _read_package(name: str) -> Iterator[SourceText]:
     module = installed_libraries.resolve_import_name(name)
     top, *inner = (module or "").split(".")
     spec = importlib.util.find_spec(top) if top else None  # of a dotted name, this would import the package
-    if module is None or spec is None or not (places := _places(spec, inner)):
+    places: list[Path] = []
+    if spec and spec.submodule_search_locations is not None:
+        found = [Path(location, *inner) for location in spec.submodule_search_locations]
+        places = [place for path in found for place in (path, path.with_suffix(".py")) if place.exists()]
+    elif spec and spec.origin and not inner:
+        places = [Path(spec.origin)]
+    if module is None or not places:
         near = installed_libraries.similar_names(name)
         raise UsageError(
             f"There is no folder, file or installed package {name!r}.",
@@ -115,23 +116,9 @@ def _read_package(name: str) -> Iterator[SourceText]:
             yield _source(f"{shown}.py", text, licence, module)
 
 
-def _places(spec: ModuleSpec, inner: Sequence[str]) -> list[Path]:
-    """Return the folders or the file of a package, or of a part of it."""
-    if spec.submodule_search_locations is None:
-        return [Path(spec.origin)] if spec.origin and not inner else []
-    found = [Path(location, *inner) for location in spec.submodule_search_locations]
-    return [place for path in found for place in (path, path.with_suffix(".py")) if place.exists()]
-
-
 def _source(path: str, text: str, licence: str, module: str = "") -> SourceText:
     spdx = _SPDX.search(text)
     return SourceText(path, text, spdx[1] if spdx else licence, module)
-
-
-def _module(package: str, path: str) -> str:
-    parts = PurePosixPath(path).with_suffix("").parts
-    inner = parts[:-1] if parts[-1] == "__init__" else parts
-    return ".".join([package, *inner]) if package else ""
 
 
 def _folder_licence(folder: Path) -> str:
@@ -149,25 +136,3 @@ def _package_licence(module: str) -> str:
     classifiers = distribution.metadata.get_all("Classifier") or []
     fields += [text.rpartition(" :: ")[2] for text in classifiers if text.startswith("License :: ")]
     return next((text.splitlines()[0][:_LONGEST_LICENCE] for text in fields if text.strip()), _UNKNOWN)
-
-
-def read_json_texts(path: Path) -> Iterator[str]:
-    """Yield all texts in the lines of a JSON lines file, such as the problems of an evaluation.
-
-    Raises:
-        UsageError: the file cannot be read, or a line is not JSON.
-    """
-    try:
-        for line in path.read_text(encoding="utf-8-sig").splitlines():
-            if line.strip():
-                yield from _texts(json.loads(line))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read as JSON lines: {error}.", remedy="Name a problem file.") from None
-
-
-def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)

@@ -67,7 +67,9 @@ class _Visitor(ast.NodeVisitor):
         made = self._class_of(node.value)
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self._bind(target.id, made)
+                self.paths.pop(target.id, None)
+                if made:
+                    self.paths[target.id] = made
             else:
                 self.visit(target)
 
@@ -75,7 +77,9 @@ class _Visitor(ast.NodeVisitor):
         self.generic_visit(node)
         api = self._resolve(node.func)
         if api:
-            self.found.append(LibraryCall(api, self._offset(node.lineno, node.col_offset), node.lineno))
+            line = self.lines[node.lineno - 1]  # columns of the parser are bytes in UTF-8
+            start = sum(map(len, self.lines[: node.lineno - 1])) + len(line.encode()[: node.col_offset].decode())
+            self.found.append(LibraryCall(api, start, node.lineno))
 
     def visit_Raise(self, node: ast.Raise) -> None:
         """Leave out the exception itself, because it is chosen without a search."""
@@ -85,11 +89,6 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Positions in f-strings are not reliable before Python 3.12, so calls in them are left out."""
-
-    def _bind(self, name: str, path: str) -> None:
-        self.paths.pop(name, None)
-        if path:
-            self.paths[name] = path
 
     def _class_of(self, value: ast.expr) -> str:
         api = self._resolve(value.func) if isinstance(value, ast.Call) else None
@@ -106,8 +105,3 @@ class _Visitor(ast.NodeVisitor):
             owner = self._class_of(node.value) or self._path(node.value)
             return f"{owner}.{node.attr}" if owner else ""
         return ""
-
-    def _offset(self, line: int, column: int) -> int:
-        """Convert a position of the parser, whose columns are bytes in UTF-8, to characters."""
-        before = sum(map(len, self.lines[: line - 1]))
-        return before + len(self.lines[line - 1].encode()[:column].decode())

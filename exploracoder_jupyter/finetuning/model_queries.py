@@ -7,7 +7,7 @@ that these filters of the paper hold for every reply; a query with the API's own
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Final
 
 from pydantic import BaseModel
@@ -46,27 +46,16 @@ class ModelQueries:
         self._model = model
 
     async def __call__(self, sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
-        """Return at most one query for each call.
-
-        Raises:
-            EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
-        """
+        """Return at most one query for each call."""
         libraries = tuple(dict.fromkeys(call.api.library for call in calls))
         notes = tuple(f"{number}. {call.api.path}, line {call.line}" for number, call in enumerate(calls, start=1))
         inputs = StrategyInputs(_TEMPLATE, Task(sample.task, libraries, setup=sample.code), notes=notes)
-        schema = WrittenQueries.model_json_schema()
-        request = ModelRequest(
-            "strategy", inputs, render("strategy", inputs), Sampling(temperature=0.0), "annotation", schema
-        )
+        prompt, schema = render("strategy", inputs), WrittenQueries.model_json_schema()
+        request = ModelRequest("strategy", inputs, prompt, Sampling(temperature=0.0), "annotation", schema)
         async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]
             texts = [reply.text async for reply in replies]
-        return _chosen(texts[0] if texts else "", calls)
-
-
-def _chosen(text: str, calls: Sequence[LibraryCall]) -> list[list[Query]]:
-    try:
-        written = {one.call: one.query for one in parse_json(text, WrittenQueries).queries}
-    except ReplyError:
-        return [[] for _ in calls]
-    cleaned = [clean_query(written.get(number, ""), call) for number, call in enumerate(calls, start=1)]
-    return [[Query(query, "model")] if query else [] for query in cleaned]
+        written: dict[int, str] = {}
+        with suppress(ReplyError):
+            written = {one.call: one.query for one in parse_json("".join(texts[:1]), WrittenQueries).queries}
+        cleaned = (clean_query(written.get(number, ""), call) for number, call in enumerate(calls, start=1))
+        return [[Query(query, "model")] if query else [] for query in cleaned]

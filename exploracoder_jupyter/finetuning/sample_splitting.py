@@ -11,6 +11,7 @@ import copy
 import doctest
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -54,20 +55,14 @@ class SourceText:
 
 def find_aliases(texts: Iterable[str]) -> dict[str, str]:
     """Return the module that each alias most often stands for in these texts, as `np` for `numpy`."""
-    counts: dict[str, dict[str, int]] = {}
-    for text in texts:
-        for module, alias in _IMPORT_AS.findall(text):
-            of_alias = counts.setdefault(alias, {})
-            of_alias[module] = of_alias.get(module, 0) + 1
-    return {alias: max(of_alias, key=lambda module: of_alias[module]) for alias, of_alias in counts.items()}
+    counts = Counter[tuple[str, str]](pair for text in texts for pair in _IMPORT_AS.findall(text))
+    return {alias: module for (module, alias), _ in reversed(counts.most_common())}
 
 
 def split_samples(source: SourceText, aliases: Mapping[str, str]) -> list[Sample] | None:
     """Return the samples of a file; None if it is not Python.
 
-    Args:
-        source: the file.
-        aliases: modules by the alias under which examples in docstrings use them without an import.
+    `aliases` has modules by the alias under which examples in docstrings use them without an import.
     """
     if PurePath(source.path).suffix == ".ipynb":
         return list(_notebook_samples(source.text))
@@ -75,15 +70,15 @@ def split_samples(source: SourceText, aliases: Mapping[str, str]) -> list[Sample
     return None if tree is None else list(_module_samples(tree, source, aliases))
 
 
-def describe(text: str) -> str:
+def _describe(text: str) -> str:
     """Return the first paragraph of a docstring; empty if it has too few words."""
     paragraph = " ".join(textwrap.dedent(text).strip().split("\n\n", 1)[0].split())[:_LONGEST_TASK]
     return paragraph if len(_WORD.findall(paragraph)) >= _LEAST_WORDS else ""
 
 
-def first_comment(code: str) -> str:
+def _first_comment(code: str) -> str:
     """Return the first comment of the code that is a description."""
-    return next(filter(None, (describe(found["text"]) for found in _COMMENT.finditer(code))), "")
+    return next(filter(None, (_describe(found["text"]) for found in _COMMENT.finditer(code))), "")
 
 
 def _notebook_samples(text: str) -> Iterator[Sample]:
@@ -95,7 +90,7 @@ def _notebook_samples(text: str) -> Iterator[Sample]:
             continue
         code = "\n".join([*_used_imports(tree, imports), chunk.text])
         imports |= _imports(tree.body, "", False)
-        yield Sample(first_comment(chunk.text) or describe(chunk.title), code, chunk.place)
+        yield Sample(_first_comment(chunk.text) or _describe(chunk.title), code, chunk.place)
 
 
 def _module_samples(tree: ast.Module, source: SourceText, aliases: Mapping[str, str]) -> Iterator[Sample]:
@@ -115,18 +110,18 @@ def _function_sample(node: _Function, lines: Sequence[str], imports: Mapping[str
     docstring = ast.get_docstring(node) or ""
     body = node.body[1:] if docstring else node.body
     head = f"{'async ' * isinstance(node, ast.AsyncFunctionDef)}def {node.name}({ast.unparse(node.args)}):"
-    text = _with_comments_above(lines, node.body[0].end_lineno or 0, body) if body else "    pass"
+    text = "    pass"
+    if body:
+        after, first = (
+            node.body[0].end_lineno or 0,
+            min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", []))]),
+        )
+        start = min(after, first - 1) if after < first else first - 1  # with comments behind the docstring
+        text = "\n".join(lines[start : body[-1].end_lineno])
     bare = copy.copy(node)
     bare.decorator_list, bare.returns = [], None
     code = "\n".join([*_used_imports(bare, imports), head, textwrap.indent(textwrap.dedent(text), "    ")])
-    return Sample(describe(docstring), code, f"line {node.lineno}", node.name)
-
-
-def _with_comments_above(lines: Sequence[str], after: int, body: Sequence[ast.stmt]) -> str:
-    """Return the statements with the comments before the first of them; the docstring ends in line `after`."""
-    first = min([body[0].lineno, *(one.lineno for one in getattr(body[0], "decorator_list", []))])
-    start = min(after, first - 1) if after < first else first - 1
-    return "\n".join(lines[start : body[-1].end_lineno])
+    return Sample(_describe(docstring), code, f"line {node.lineno}", node.name)
 
 
 def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> Iterator[Sample]:
@@ -138,45 +133,33 @@ def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> 
     code: list[str] = []
     for before, part in zip(["", *parts], parts, strict=False):
         if isinstance(part, doctest.Example) and not part.exc_msg and not part.options.get(doctest.SKIP):
-            code += [*_comment_from(before if code else ""), part.source.rstrip("\n")]
+            if code and isinstance(before, str) and not _HEADING.search(before):
+                sentence = re.split(r"(?<=[.!?:])\s", _describe(before), maxsplit=1)[0].rstrip(":")
+                code += [f"# {sentence}"] if sentence else []
+            code.append(part.source.rstrip("\n"))
     text = "\n".join(code)
     tree = parse_python(text) if code else None
     if tree is not None:
         known = {alias: f"import {module} as {alias}" for alias, module in aliases.items()}
         whole = "\n".join([*_used_imports(tree, known), text])
-        yield Sample(describe(docstring), whole, f"{place}, examples")
-
-
-def _comment_from(prose: str | doctest.Example) -> list[str]:
-    if not isinstance(prose, str) or _HEADING.search(prose):
-        return []
-    sentence = re.split(r"(?<=[.!?:])\s", describe(prose), maxsplit=1)[0].rstrip(":")
-    return [f"# {sentence}"] if sentence else []
+        yield Sample(_describe(docstring), whole, f"{place}, examples")
 
 
 def _loose_samples(tree: ast.Module, lines: Sequence[str], imports: Mapping[str, str]) -> Iterator[Sample]:
     """Yield the statements between definitions, with the imports of the file."""
     group: list[ast.stmt] = []
     for statement in [*tree.body, None]:
-        skipped = statement is None or isinstance(statement, _Function | ast.ClassDef | ast.Import | ast.ImportFrom)
-        if not skipped and statement is not None and not _is_text(statement):
-            group.append(statement)
-        elif group and skipped:
-            yield _loose_sample(group, lines, imports)
+        if statement and not isinstance(statement, _Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+            if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
+                group.append(statement)
+        elif group:
+            above = group[0].lineno - 1
+            while above and lines[above - 1].lstrip().startswith("#"):
+                above -= 1
+            text = "\n".join(lines[above : group[-1].end_lineno])
+            used = _used_imports(ast.Module([*group], []), imports)
+            yield Sample(_first_comment(text), "\n".join([*used, text]), f"line {group[0].lineno}")
             group = []
-
-
-def _loose_sample(group: Sequence[ast.stmt], lines: Sequence[str], imports: Mapping[str, str]) -> Sample:
-    above = group[0].lineno - 1
-    while above and lines[above - 1].lstrip().startswith("#"):
-        above -= 1
-    text = "\n".join(lines[above : group[-1].end_lineno])
-    used = _used_imports(ast.Module([*group], []), imports)
-    return Sample(first_comment(text), "\n".join([*used, text]), f"line {group[0].lineno}")
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _imports(body: Sequence[ast.stmt], module: str, is_package: bool) -> dict[str, str]:

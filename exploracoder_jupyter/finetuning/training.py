@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -36,7 +37,7 @@ from exploracoder_jupyter.finetuning.training_request import TrainingRequest
 Advance = Callable[[str, int, int], None]
 _CHECKPOINTS: Final = 10
 """How often at most the held-out loss is measured and a checkpoint is written."""
-_STATE: Final = "trainer_state.json"
+_CHECKPOINT_FOLDER: Final = "checkpoints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +62,8 @@ class TrainingReport:
         return {**asdict(self)}
 
 
-@dataclass(slots=True)
-class Interruption:
-    """Requests the end of a training after its current step."""
-
-    requested: bool = False
-
-    def request(self) -> None:
-        """End the training soon."""
-        self.requested = True
-
-
-def finetune(request: TrainingRequest, *, progress: Advance, interruption: Interruption) -> TrainingReport:
-    """Train an adapter and write it, with its model card, into its folder.
+def finetune(request: TrainingRequest, *, progress: Advance, interrupted: Event) -> TrainingReport:
+    """Train an adapter and write it, with its model card, into its folder, until `interrupted` is set.
 
     Raises:
         UsageError: the data or the base cannot be used, or the folder exists.
@@ -81,7 +71,10 @@ def finetune(request: TrainingRequest, *, progress: Advance, interruption: Inter
         ExploraError: the training was interrupted.
     """
     rows = read_rows(request.data)
-    _check_folder(request)
+    if not request.resume and request.out.exists() and any(request.out.iterdir()):
+        raise UsageError(
+            f"{request.out} is not empty.", remedy="Add --resume to continue its training, or name another folder."
+        )
     require_extra()
     progress("Loading the model", 0, 0)
     base = find_base(request.base)
@@ -91,32 +84,14 @@ def finetune(request: TrainingRequest, *, progress: Advance, interruption: Inter
     request.out.mkdir(parents=True, exist_ok=True)
     write_record(request.out, AdapterRecord(base, loaded.closing))
     trained, parameters = loaded.model.get_nb_trainable_parameters()
-    before, after, steps = _train(request, loaded, data, progress, interruption)
+    before, after, steps = _train(request, loaded, data, progress, interrupted)
     loaded.model.save_pretrained(str(request.out))
     loaded.tokenizer.save_pretrained(str(request.out))
     merged = str(merge(request.out)) if request.merged else ""
-    report = TrainingReport(
-        request.base,
-        len(data.training),
-        len(data.held_out),
-        data.too_long,
-        steps,
-        trained,
-        parameters,
-        before,
-        after,
-        str(request.out),
-        merged,
-    )
+    counts = len(data.training), len(data.held_out), data.too_long, steps, trained, parameters
+    report = TrainingReport(request.base, *counts, before, after, str(request.out), merged)
     (request.out / "README.md").write_text(_model_card(request, report, rows), encoding="utf-8")
     return report
-
-
-def _check_folder(request: TrainingRequest) -> None:
-    if not request.resume and request.out.exists() and any(request.out.iterdir()):
-        raise UsageError(
-            f"{request.out} is not empty.", remedy="Add --resume to continue its training, or name another folder."
-        )
 
 
 def _with_adapter(model: Any, request: TrainingRequest) -> Any:
@@ -141,29 +116,25 @@ def _with_adapter(model: Any, request: TrainingRequest) -> Any:
 
 
 def _train(
-    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interruption: Interruption
+    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interrupted: Event
 ) -> tuple[float, float, int]:
     """Train; return the held-out loss before and after, and the number of steps."""
-    trainer = _trainer(request, loaded, data, progress, interruption)
-    checkpoint = last_checkpoint(request.out) if request.resume else None
+    trainer = _trainer(request, loaded, data, progress, interrupted)
+    checkpoint = _last_checkpoint(request.out) if request.resume else None
     record = request.out / "loss_before.json"
     try:
         if not record.exists():
             record.write_text(json.dumps(trainer.evaluate()["eval_loss"]))
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    except MemoryError as error:
-        raise _out_of_memory(request) from error
-    except RuntimeError as error:  # also torch's own error for a GPU
-        if "memory" not in str(error):
-            raise
-        raise _out_of_memory(request) from error
     except Exception as error:
+        if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):
+            raise _out_of_memory(request) from error
         if "No space left" not in str(error):  # safetensors has an exception of its own
             raise
         raise MissingRequirement(
             f"The disk of {request.out} is full.", remedy="Free some space, and repeat the command with --resume."
         ) from error
-    if interruption.requested:
+    if interrupted.is_set():
         raise ExploraError(
             f"Interrupted after step {trainer.state.global_step}; a checkpoint is in {request.out}.",
             remedy="Add --resume to continue.",
@@ -174,10 +145,11 @@ def _train(
 
 
 def _trainer(
-    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interruption: Interruption
+    request: TrainingRequest, loaded: LoadedModel, data: TrainingData, progress: Advance, interrupted: Event
 ) -> Any:
     import torch
     from transformers import DataCollatorForSeq2Seq, Trainer, TrainingArguments
+    from transformers.trainer_callback import PrinterCallback
 
     on_gpu = torch.cuda.is_available()
     has_bfloat16 = computes_in_bfloat16()
@@ -185,7 +157,7 @@ def _trainer(
     steps = math.ceil(math.ceil(len(data.training) / request.batch) * request.epochs)
     every = math.ceil(steps / _CHECKPOINTS)
     settings = TrainingArguments(
-        output_dir=str(_checkpoints(request.out)),
+        output_dir=str(request.out / _CHECKPOINT_FOLDER),
         num_train_epochs=request.epochs,
         per_device_train_batch_size=micro,
         per_device_eval_batch_size=micro,
@@ -217,22 +189,15 @@ def _trainer(
         train_dataset=data.training,
         eval_dataset=data.held_out,
         data_collator=DataCollatorForSeq2Seq(loaded.tokenizer),
-        callbacks=[_callback(progress, interruption)],
+        callbacks=[_callback(progress, interrupted)],
     )
     if on_gpu:
         loaded.model.enable_input_require_grads()  # checkpointed layers need gradients of their input
-    trainer.remove_callback(_printer())
+    trainer.remove_callback(PrinterCallback)
     return trainer
 
 
-def _printer() -> Any:
-    """Return the callback that prints the loss of every step."""
-    from transformers.trainer_callback import PrinterCallback
-
-    return PrinterCallback
-
-
-def _callback(progress: Advance, interruption: Interruption) -> Any:
+def _callback(progress: Advance, interrupted: Event) -> Any:
     """Return a callback that reports each step and ends the training when that is requested."""
     from transformers import TrainerCallback
 
@@ -245,27 +210,23 @@ def _callback(progress: Advance, interruption: Interruption) -> Any:
         def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> Any:
             if state.global_step >= state.max_steps:
                 control.should_evaluate = True  # the last step, too, may be the best
-            if interruption.requested:
+            if interrupted.is_set():
                 control.should_save = control.should_training_stop = True
             return control
 
     return StepReporter()
 
 
-def last_checkpoint(out: Path) -> Path | None:
+def _last_checkpoint(out: Path) -> Path | None:
     """Return the last complete checkpoint; incomplete ones, for which the disk was too small, are removed."""
-    found = sorted(_checkpoints(out).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
+    found = sorted((out / _CHECKPOINT_FOLDER).glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]))
     for path in reversed(found):
         try:
-            json.loads((path / _STATE).read_text(encoding="utf-8"))  # it is written last
+            json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))  # it is written last
             return path
         except (OSError, ValueError):
             shutil.rmtree(path, ignore_errors=True)
     return None
-
-
-def _checkpoints(out: Path) -> Path:
-    return out / "checkpoints"
 
 
 def _out_of_memory(request: TrainingRequest) -> MissingRequirement:

@@ -12,14 +12,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Message, Task
+from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.finetuning.annotation import ROW, AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
@@ -35,22 +34,16 @@ Example = dict[str, list[int]]
 """`input_ids`, `attention_mask` and `labels` of one sequence."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """The examples, divided."""
+class TrainingData(NamedTuple):
+    """The examples, divided, and the number of rows that have more tokens than allowed."""
 
     training: tuple[Example, ...]
     held_out: tuple[Example, ...]
     too_long: int
-    """Rows that have more tokens than allowed."""
 
 
 def read_rows(path: Path) -> list[AnnotatedSample]:
-    """Read the data that `jupyter explora annotate` has written.
-
-    Raises:
-        UsageError: the file cannot be read, has other content, or fewer than two rows.
-    """
+    """Read the data that `jupyter explora annotate` has written; UsageError if it has fewer than two rows."""
     try:
         rows = [ROW.validate_json(line) for line in path.read_bytes().splitlines() if line.strip()]
     except (OSError, ValidationError) as error:
@@ -66,15 +59,7 @@ def encode_rows(
 ) -> TrainingData:
     """Encode rows, and hold out a share of them, at least one, for measuring the loss.
 
-    Args:
-        rows: at least two.
-        loaded: the model to be trained.
-        held_out: the share that is not trained on.
-        most_tokens: longer rows are left out.
-        plain: whether the look-ups are removed, for a model to compare with.
-
-    Raises:
-        UsageError: too few rows are short enough.
+    `plain` removes the look-ups, for a model to compare with. UsageError if too few rows are short enough.
     """
     ordered = sorted(rows, key=lambda row: row.id)  # ids are digests, so this mixes the files
     encoded = [encode(row, loaded, plain=plain) for row in ordered]
@@ -100,8 +85,13 @@ def encode(row: AnnotatedSample, loaded: LoadedModel, *, plain: bool = False) ->
 
 def _pieces(row: AnnotatedSample, loaded: LoadedModel, plain: bool) -> Iterator[tuple[str, bool]]:
     """Yield the text in pieces, each with whether the model learns to write it."""
-    setup, code = _split_imports(row)
-    yield loaded.prompt(prompt_messages(row, setup)), False
+    lines = row.code.split("\n")
+    begins = next((at for at, line in enumerate(lines) if not _IMPORT_OR_BLANK.match(line)), 0)
+    own = 0 if int(row.id, 16) % 2 else begins
+    task = "\n\n".join(filter(None, (row.task, _request(row))))
+    given = Task(task, row.libraries, solution_name=row.name, setup="\n".join(lines[:own]))
+    yield loaded.prompt(render("strategy", StrategyInputs(_TEMPLATE, given))), False
+    code = "\n".join(lines[own:])
     text = f"```python\n{strip_lookups(code) if plain else code}\n```"
     end = 0
     for lookup in find_lookups(text):
@@ -111,21 +101,6 @@ def _pieces(row: AnnotatedSample, loaded: LoadedModel, plain: bool) -> Iterator[
         yield END, True
         end = stop
     yield f"{text[end:]}{loaded.closing}", True
-
-
-def _split_imports(row: AnnotatedSample) -> tuple[str, str]:
-    """Return the imports with which the code begins, for every second row, and the rest."""
-    lines = row.code.split("\n")
-    first = next((at for at, line in enumerate(lines) if not _IMPORT_OR_BLANK.match(line)), 0)
-    own = 0 if int(row.id, 16) % 2 else first
-    return "\n".join(lines[:own]), "\n".join(lines[own:])
-
-
-def prompt_messages(row: AnnotatedSample, setup: str = "") -> tuple[Message, ...]:
-    """Return the prompt for a row, as a run with this task and this setup would send it."""
-    text = "\n\n".join(filter(None, (row.task, _request(row))))
-    task = Task(text, row.libraries, solution_name=row.name, setup=setup)
-    return render("strategy", StrategyInputs(_TEMPLATE, task))
 
 
 def _request(row: AnnotatedSample) -> str:

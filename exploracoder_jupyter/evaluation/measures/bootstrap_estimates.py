@@ -12,21 +12,20 @@ Where all problems have the same value, no resampling can differ from it, and th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from exploracoder_jupyter.evaluation.measures.problem_sums import Floats
 from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio
 
-Method: TypeAlias = Literal["bca", "percentile"]
-
 RESAMPLES: Final = 2000
 _DRAWS_AT_ONCE: Final = 2_000_000
 """Limits the memory of one block of resamples to some tens of megabytes."""
+_TAILS: Final = (0.025, 0.975)
 _NORMAL: Final = NormalDist()
 
 
@@ -44,54 +43,32 @@ class Estimate:
     """Number of problems that it was computed from."""
 
 
-def bootstrap(
-    ratios: Sequence[Ratio],
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    confidence: float = 0.95,
-    method: Method = "bca",
-) -> list[Estimate]:
-    """Estimate ratios, with their intervals. The draws are shared by all ratios over the same number of problems.
+def bootstrap(ratios: Sequence[Ratio]) -> list[Estimate]:
+    """Estimate ratios, each over its own problems, with their 95 % intervals.
 
-    Args:
-        ratios: each over its own problems; those of one `Ratio` are the same, in the same order.
-        seed: the same seed gives the same intervals.
-        resamples: number of draws of problems.
-        confidence: share of intervals that contain the true value in the long run.
-        method: the kind of interval.
+    The draws are always the same, and shared by all ratios over the same number of problems.
     """
-    places: dict[int, list[int]] = {}
-    for place, ratio in enumerate(ratios):
-        places.setdefault(len(ratio.numerators), []).append(place)
     estimates: dict[int, Estimate] = {}
-    for alike in places.values():
-        draws = _draw([ratios[place] for place in alike], seed, resamples)
-        for place, drawn in zip(alike, draws.T, strict=True):
-            estimates[place] = _estimate(ratios[place], drawn, confidence, method)
+    for problems in {len(ratio.numerators) for ratio in ratios}:
+        alike = [place for place, ratio in enumerate(ratios) if len(ratio.numerators) == problems]
+        draws = _draw([ratios[place] for place in alike], problems)
+        estimates |= {place: _estimate(ratios[place], drawn) for place, drawn in zip(alike, draws.T, strict=True)}
     return [estimates[place] for place in range(len(ratios))]
 
 
-def _draw(ratios: Sequence[Ratio], seed: int, resamples: int) -> Floats:
+def _draw(ratios: Sequence[Ratio], problems: int) -> Floats:
     """Return the ratios in each resample, of shape (resamples, ratios); NaN where nothing is known."""
+    if problems == 0:
+        return np.empty((0, len(ratios)))
     numerators = np.stack([ratio.numerators for ratio in ratios], axis=1)
     denominators = np.stack([ratio.denominators for ratio in ratios], axis=1)
-    blocks = [
-        _divide(times @ numerators, times @ denominators) for times in _times_drawn(len(numerators), seed, resamples)
-    ]
-    return np.concatenate(blocks) if blocks else np.empty((0, len(ratios)))
-
-
-def _times_drawn(problems: int, seed: int, resamples: int) -> Iterator[Floats]:
-    """Yield how often each problem is drawn, in blocks of shape (some resamples, problems)."""
-    if problems == 0:
-        return
-    generator = np.random.default_rng(seed)
-    block = max(_DRAWS_AT_ONCE // problems, 1)
-    for start in range(0, resamples, block):
-        size = min(block, resamples - start)
-        draws = generator.integers(problems, size=(size, problems)) + np.arange(size)[:, None] * problems
-        yield np.bincount(draws.ravel(), minlength=size * problems).reshape(size, problems).astype(np.float64)
+    generator, block, drawn = np.random.default_rng(0), max(_DRAWS_AT_ONCE // problems, 1), list[Floats]()
+    for start in range(0, RESAMPLES, block):
+        size = min(block, RESAMPLES - start)
+        places = generator.integers(problems, size=(size, problems)) + np.arange(size)[:, None] * problems
+        times = np.bincount(places.ravel(), minlength=size * problems).reshape(size, problems).astype(np.float64)
+        drawn.append(_divide(times @ numerators, times @ denominators))
+    return np.concatenate(drawn)
 
 
 def _divide(numerators: Floats, denominators: Floats) -> Floats:
@@ -100,28 +77,22 @@ def _divide(numerators: Floats, denominators: Floats) -> Floats:
         return np.asarray(numerators / denominators, dtype=np.float64)
 
 
-def _estimate(ratio: Ratio, draws: Floats, confidence: float, method: Method) -> Estimate:
+def _estimate(ratio: Ratio, draws: Floats) -> Estimate:
     known = (ratio.denominators > 0) | (ratio.numerators != 0)
-    value = float(_divide(ratio.numerators.sum(), ratio.denominators.sum()))
+    value, problems = float(_divide(ratio.numerators.sum(), ratio.denominators.sum())), int(known.sum())
     if not math.isfinite(value):
-        return Estimate(None, None, None, int(known.sum()))
-    measured = Ratio(ratio.numerators[known], ratio.denominators[known], ratio.bounds)
-    low, high = _interval(measured, value, draws[~np.isnan(draws)], confidence, method)
-    return Estimate(value, low, high, int(known.sum()))
-
-
-def _interval(
-    ratio: Ratio, value: float, draws: Floats, confidence: float, method: Method
-) -> tuple[float | None, float | None]:
-    values = _divide(ratio.numerators, ratio.denominators)
+        return Estimate(None, None, None, problems)
+    values = _divide(ratio.numerators[known], ratio.denominators[known])
     if ratio.bounds and np.allclose(values, value):
-        return _bounds_of_equal_values(value, ratio.bounds, len(values), confidence)
-    if len(values) < 2:
-        return None, None
-    tails = (1 - confidence) / 2, (1 + confidence) / 2
-    low, high = _bca_tails(ratio, value, draws, tails) if method == "bca" else tails
-    draws = np.sort(draws)
-    return _quantile(draws, low), _quantile(draws, high)
+        unseen = 1 - _TAILS[0] ** (1 / problems)
+        low, high = ratio.bounds
+        return Estimate(value, value - unseen * (value - low), value + unseen * (high - value), problems)
+    if problems < 2:
+        return Estimate(value, None, None, problems)
+    draws = np.sort(draws[~np.isnan(draws)])
+    tails = _bca_tails(ratio.numerators[known], ratio.denominators[known], value, draws)
+    low, high = (_quantile(draws, tail) for tail in tails)
+    return Estimate(value, low, high, problems)
 
 
 def _quantile(ordered: Floats, share: float) -> float:
@@ -129,28 +100,16 @@ def _quantile(ordered: Floats, share: float) -> float:
     return float(ordered[min(max(math.ceil(share * len(ordered)) - 1, 0), len(ordered) - 1)])
 
 
-def _bounds_of_equal_values(
-    value: float, bounds: tuple[float, float], problems: int, confidence: float
-) -> tuple[float, float]:
-    unseen = 1 - ((1 - confidence) / 2) ** (1 / problems)
-    return value - unseen * (value - bounds[0]), value + unseen * (bounds[1] - value)
-
-
-def _bca_tails(ratio: Ratio, value: float, draws: Floats, tails: tuple[float, float]) -> tuple[float, float]:
+def _bca_tails(numerators: Floats, denominators: Floats, value: float, draws: Floats) -> tuple[float, ...]:
     """Return the tails corrected for bias and acceleration; unchanged where the correction is undefined."""
     equal = np.isclose(draws, value, rtol=1e-9, atol=0)
     below = (np.count_nonzero((draws < value) & ~equal) + np.count_nonzero(equal) / 2) / len(draws)
-    left_out = _divide(ratio.numerators.sum() - ratio.numerators, ratio.denominators.sum() - ratio.denominators)
+    left_out = _divide(numerators.sum() - numerators, denominators.sum() - denominators)
     if not (0 < below < 1 and np.all(np.isfinite(left_out))):
-        return tails
+        return _TAILS
     deviations = left_out.mean() - left_out
     spread = float((deviations**2).sum()) ** 1.5
     acceleration = float((deviations**3).sum()) / (6 * spread) if spread else 0.0
     bias = _NORMAL.inv_cdf(below)
-    low, high = (_corrected(tail, bias, acceleration) for tail in tails)
-    return low, high
-
-
-def _corrected(tail: float, bias: float, acceleration: float) -> float:
-    shifted = bias + _NORMAL.inv_cdf(tail)
-    return _NORMAL.cdf(bias + shifted / (1 - acceleration * shifted))
+    shifted = [bias + _NORMAL.inv_cdf(tail) for tail in _TAILS]
+    return tuple(_NORMAL.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifted)

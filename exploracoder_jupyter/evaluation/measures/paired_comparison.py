@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate, bootstrap
-from exploracoder_jupyter.evaluation.measures.problem_sums import Floats, ProblemSums
+from exploracoder_jupyter.evaluation.measures.problem_sums import ProblemSums
 from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio, mean_over_problems
 
 
@@ -55,39 +55,35 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def compare(pairs: Sequence[tuple[ProblemSums, ProblemSums]], *, seed: int = 0) -> list[Comparison]:
+def compare(pairs: Sequence[tuple[ProblemSums, ProblemSums]]) -> list[Comparison]:
     """Compare pairs of an arm and its baseline; the two of a pair are over the same problems, in the same order."""
-    estimates = iter(bootstrap([ratio for pair in pairs for ratio in _differences(*pair)], seed=seed))
-    return [_comparison(*pair, next(estimates), next(estimates), next(estimates)) for pair in pairs]
+    estimates = iter(bootstrap([ratio for pair in pairs for ratio in _differences(*pair)]))
+    compared = []
+    for pair in pairs:
+        first, second = (sums["passed"] * 2 > sums["samples"] for sums in pair)
+        only_arm, only_baseline = int(np.sum(first & ~second)), int(np.sum(second & ~first))
+        compared.append(
+            Comparison(
+                problems=len(first),
+                both=int(np.sum(first & second)),
+                only_arm=only_arm,
+                only_baseline=only_baseline,
+                neither=int(np.sum(~first & ~second)),
+                p_value=mcnemar(only_arm, only_baseline),
+                pass_difference=next(estimates),
+                token_difference=next(estimates),
+                token_ratio=next(estimates),
+            )
+        )
+    return compared
 
 
-def _comparison(
-    arm: ProblemSums, baseline: ProblemSums, passes: Estimate, tokens: Estimate, token_ratio: Estimate
-) -> Comparison:
-    first, second = (sums.passed * 2 > sums.samples for sums in (arm, baseline))
-    only_arm, only_baseline = int(np.sum(first & ~second)), int(np.sum(second & ~first))
-    return Comparison(
-        problems=len(first),
-        both=int(np.sum(first & second)),
-        only_arm=only_arm,
-        only_baseline=only_baseline,
-        neither=int(np.sum(~first & ~second)),
-        p_value=mcnemar(only_arm, only_baseline),
-        pass_difference=passes,
-        token_difference=tokens,
-        token_ratio=token_ratio,
-    )
-
-
-def _differences(arm: ProblemSums, baseline: ProblemSums) -> tuple[Ratio, Ratio, Ratio]:
-    everywhere = np.ones_like(arm.samples)
-    tokens, baseline_tokens = arm.tokens / arm.samples, baseline.tokens / baseline.samples
+def _differences(*pair: ProblemSums) -> tuple[Ratio, Ratio, Ratio]:
+    passes, baseline_passes = (sums["passed"] / sums["samples"] for sums in pair)
+    tokens, baseline_tokens = (sums["tokens"] / sums["samples"] for sums in pair)
+    everywhere = np.ones_like(passes)
     return (
-        mean_over_problems(_rate(arm) - _rate(baseline), everywhere, (-1, 1)),
+        mean_over_problems(passes - baseline_passes, everywhere, (-1, 1)),
         mean_over_problems(tokens - baseline_tokens, everywhere),
         Ratio(tokens, baseline_tokens),
     )
-
-
-def _rate(sums: ProblemSums) -> Floats:
-    return sums.passed / sums.samples

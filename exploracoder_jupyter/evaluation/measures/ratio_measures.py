@@ -6,7 +6,6 @@ are averaged first, so that every problem has the same weight. Tokens per solved
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from exploracoder_jupyter.evaluation.measures.problem_sums import Floats, ProblemSums
 
-Unit: TypeAlias = Literal["share", "number", "seconds", "money"]
+Unit: TypeAlias = Literal["share", "number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +28,31 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure of an arm, and how it is computed."""
+    """One measure of an arm: a sum of `problem_sums` over another."""
 
     key: str
     title: str
     meaning: str
     unit: Unit
-    ratio: Callable[[ProblemSums], Ratio]
+    sums: str
+    counts: str = "samples"
     better: Literal["higher", "lower"] = "lower"
+
+    def ratio(self, sums: ProblemSums) -> Ratio:
+        """Return the measure as a mean over problems; per solved problem, both sums are divided by the samples."""
+        if self.counts == "passed":
+            samples = np.maximum(sums["samples"], 1)
+            return Ratio(sums[self.sums] / samples, sums["passed"] / samples)
+        bounds = (0.0, 1.0) if self.unit == "share" else None
+        return mean_over_problems(sums[self.sums], sums[self.counts], bounds)
 
 
 def pass_at_k(samples: Floats, successes: Floats, k: int) -> Floats:
     """Estimate for each problem the probability that at least one of `k` samples succeeds, without bias.
 
     This is 1 - C(n - c, k) / C(n, k) for n samples with c successes (Chen et al. 2021, "Evaluating Large Language
-    Models Trained on Code", section 2.1), as a product, which neither overflows nor loses digits.
-
-    Raises:
-        ValueError: `k` is less than 1, or a problem has fewer than `k` samples.
+    Models Trained on Code", section 2.1), as a product, which neither overflows nor loses digits; a ValueError if
+    a problem has fewer than `k` samples.
     """
     if k < 1 or np.any(samples < k):
         raise ValueError(f"pass@{k} needs at least {max(k, 1)} samples of each problem")
@@ -62,37 +68,14 @@ def mean_over_problems(sums: Floats, counts: Floats, bounds: tuple[float, float]
     return Ratio(np.divide(sums, counts, out=np.zeros_like(sums), where=known), known.astype(np.float64), bounds)
 
 
-def ratio_at_k(sums: ProblemSums, successes: Floats, k: int) -> Ratio:
-    """Return pass@k, or success@k, as a mean over problems.
-
-    Raises:
-        ValueError: as `pass_at_k`.
-    """
-    values = pass_at_k(sums.samples, successes, k)
-    return Ratio(values, np.ones_like(values), (0, 1))
-
-
-def _share(sums: Floats, counts: Floats) -> Ratio:
-    return mean_over_problems(sums, counts, (0, 1))
-
-
-def _per_solved(spent: Floats, sums: ProblemSums) -> Ratio:
-    known = np.maximum(sums.samples, 1)
-    return Ratio(spent / known, sums.passed / known)
-
-
-def _cost(sums: ProblemSums) -> Floats:
-    """Return the cost of each problem; NaN everywhere if the cost of any sample is unknown."""
-    return sums.cost if np.array_equal(sums.priced, sums.samples) else np.full_like(sums.cost, np.nan)
-
-
 MEASURES: Final = (
     Measure(
         "pass@1",
         "pass@1",
         "Share of runs whose solution passes all hidden tests.",
         "share",
-        lambda sums: _share(sums.passed, sums.samples),
+        "passed",
+        "samples",
         "higher",
     ),
     Measure(
@@ -100,7 +83,8 @@ MEASURES: Final = (
         "success@1",
         "Share of runs whose solution runs to its end without an error.",
         "share",
-        lambda sums: _share(sums.ran, sums.samples),
+        "ran",
+        "samples",
         "higher",
     ),
     Measure(
@@ -108,7 +92,8 @@ MEASURES: Final = (
         "Tests passed",
         "Share of the tests of a problem that a solution passes.",
         "share",
-        lambda sums: _share(sums.test_shares, sums.tested),
+        "test_shares",
+        "tested",
         "higher",
     ),
     Measure(
@@ -116,14 +101,16 @@ MEASURES: Final = (
         "Missing APIs",
         "Share of programs that access an API which does not exist.",
         "share",
-        lambda sums: _share(sums.inventing, sums.programs),
+        "inventing",
+        "programs",
     ),
     Measure(
         "recall",
         "API recall",
         "Share of the gold APIs that a solution calls.",
         "share",
-        lambda sums: _share(sums.recalls, sums.recalls_known),
+        "recalls",
+        "recalls_known",
         "higher",
     ),
     Measure(
@@ -131,78 +118,39 @@ MEASURES: Final = (
         "API precision",
         "Share of the library's APIs called by a solution that are gold APIs.",
         "share",
-        lambda sums: _share(sums.precisions, sums.precisions_known),
+        "precisions",
+        "precisions_known",
         "higher",
     ),
-    Measure(
-        "tokens",
-        "Tokens",
-        "Prompt and completion tokens of a run.",
-        "number",
-        lambda sums: mean_over_problems(sums.tokens, sums.samples),
-    ),
-    Measure(
-        "prompt_tokens",
-        "Prompt tokens",
-        "Prompt tokens of a run.",
-        "number",
-        lambda sums: mean_over_problems(sums.prompt_tokens, sums.samples),
-    ),
-    Measure(
-        "completion_tokens",
-        "Completion tokens",
-        "Completion tokens of a run.",
-        "number",
-        lambda sums: mean_over_problems(sums.completion_tokens, sums.samples),
-    ),
+    Measure("tokens", "Tokens", "Prompt and completion tokens of a run.", "number", "tokens"),
+    Measure("prompt_tokens", "Prompt tokens", "Prompt tokens of a run.", "number", "prompt_tokens"),
+    Measure("completion_tokens", "Completion tokens", "Completion tokens of a run.", "number", "completion_tokens"),
     Measure(
         "tokens_per_solved",
         "Tokens per solved",
         "Tokens spent for each run that passes: tokens divided by pass@1.",
         "number",
-        lambda sums: _per_solved(sums.tokens, sums),
+        "tokens",
+        "passed",
     ),
-    Measure(
-        "cost",
-        "Cost",
-        "Cost of a run in money.",
-        "money",
-        lambda sums: mean_over_problems(_cost(sums), sums.samples),
-    ),
+    Measure("cost", "Cost", "Cost of a run in money.", "number", "cost"),
     Measure(
         "cost_per_solved",
         "Cost per solved",
         "Money spent for each run that passes: cost divided by pass@1.",
-        "money",
-        lambda sums: _per_solved(_cost(sums), sums),
-    ),
-    Measure(
-        "calls",
-        "Calls",
-        "Model calls of a run.",
         "number",
-        lambda sums: mean_over_problems(sums.calls, sums.samples),
+        "cost",
+        "passed",
     ),
-    Measure(
-        "seconds",
-        "Seconds",
-        "Duration of a run, tests not included.",
-        "seconds",
-        lambda sums: mean_over_problems(sums.seconds, sums.samples),
-    ),
-    Measure(
-        "executions",
-        "Executions",
-        "Executions of code in a run.",
-        "number",
-        lambda sums: mean_over_problems(sums.executions, sums.samples),
-    ),
+    Measure("calls", "Calls", "Model calls of a run.", "number", "calls"),
+    Measure("seconds", "Seconds", "Duration of a run, tests not included.", "number", "seconds"),
+    Measure("executions", "Executions", "Executions of code in a run.", "number", "executions"),
     Measure(
         "faults",
         "Faults",
         "Share of runs that ended by a fault of the evaluation or of a strategy, not of a solution; must be 0.",
         "share",
-        lambda sums: _share(sums.faults, sums.samples),
+        "faults",
     ),
 )
 """All measures of an arm in the order of the table."""

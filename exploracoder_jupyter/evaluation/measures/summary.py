@@ -6,9 +6,11 @@ that it lacks are counted. A comparison in pairs uses the problems that its two 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
 from exploracoder_jupyter.evaluation.measures.paired_comparison import Comparison
@@ -96,3 +98,11 @@ class Summary:
     """In the order of the arms. An arm that shares no problem with the baseline has none."""
     notices: tuple[str, ...]
     """What restricts the comparison, each one sentence."""
+
+
+def summary_as_json(summary: Summary) -> dict[str, Any]:
+    """Return the summary as an object of its fields.
+
+    A bound that is infinite is `null`; a value that is undefined is `null` with both its bounds.
+    """
+    return dict(json.loads(TypeAdapter(Summary).dump_json(summary)))

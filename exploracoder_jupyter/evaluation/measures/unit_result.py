@@ -21,14 +21,14 @@ class UnitResult:
     model: str
     sample: int
     """Number of the sample, from 0."""
-    outcome: Outcome
+    outcome: Outcome = "stopped"
     """Verdict of the run itself, which has not seen the tests."""
-    passed: bool
+    passed: bool = False
     """Whether the solution passed all tests."""
-    ran: bool
+    ran: bool = False
     """Whether the solution ran to its end without an error where the tests were run."""
-    tests_passed: int
-    tests: int
+    tests_passed: int = 0
+    tests: int = 0
     failure: str = ""
     """Kind of failure: empty if passed, else `no solution`, the name of an exception, `timeout`, `died`,
     `wrong result`, `tampering` (it manipulates or reads the tests), `budget`, `endpoint` or `fault`."""

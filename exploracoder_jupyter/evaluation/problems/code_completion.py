@@ -10,11 +10,10 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
-import math
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
@@ -30,153 +29,126 @@ _SETS: Final = ("pandas", "numpy", "torchdata")
 _COMMENT = re.compile(r"^\s*#+(.*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """Code to complete, divided into what is given and what is to be written."""
+def completion_problem(
+    id: str,
+    prompt: str,
+    references: Sequence[str],
+    test: str,
+    *,
+    is_function: bool,
+    gold: tuple[tuple[str, ...], ...],
+    problem_set: str,
+    folder: Path,
+) -> Problem:
+    """Return the problem of completing the code, by means of the first of the references with all its imports.
 
-    libraries: tuple[str, ...]
-    setup: str
-    begun: str
-    """The beginning of the statement to complete; empty if whole statements are to be added."""
-    solution: str
-    """Reference solution: the completed statements."""
-    words: str
-    """What is asked for."""
-    function: ast.FunctionDef | None
-    given: tuple[ast.stmt, ...]
-    """The statements of the function's body that are given."""
-    results: tuple[str, ...]
-    """Variables that the tests read."""
-    tests: str
-
-    @classmethod
-    def parse(cls, id: str, prompt: str, references: Sequence[str], test: str, *, is_function: bool) -> Completion:
-        """Divide the code, by means of the statement that the first of the references with all its imports completes.
-
-        Raises:
-            ValueError: the code or the test is not valid Python.
-        """
-        reference = min(references, key=lambda one: _undefined(prompt, one))  # the first of the best
-        module, start = _parse_completed(prompt, reference)
-        whole = prompt + reference
-        function = _last_function(module) if is_function else None
-        if is_function and function is None:
+    ValueError if the code or the test is not valid Python.
+    """
+    reference = min(references, key=lambda one: _undefined(prompt, one))  # the first of the best
+    whole = prompt + reference
+    module = _parse(whole, "its reference solution is not valid Python")
+    start = _start_of_completion(module, whole, prompt)
+    function = None
+    if is_function:
+        function = next((node for node in reversed(module.body) if isinstance(node, ast.FunctionDef)), None)
+        if function is None:
             raise ValueError("it begins no function")
-        libraries = _libraries(id, module)
-        names = _names_of_results(test, module, libraries)
-        check = f"check({function.name if function else ''})"
-        return cls(
-            libraries,
-            whole[:start].rstrip() + "\n",
-            _without_comments(prompt[start:]),
-            whole[start:].strip("\n") + "\n",
-            _words(prompt, function),
-            function,
-            _given(function, prompt),
-            _results(module, start, whole, names),
-            f"{_preface(libraries, names)}{test.strip()}\n\n{check}\n",
-        )
+    libraries = _libraries(id, module)
+    names = _names_of_results(test, module, libraries)
+    docstring = (ast.get_docstring(function) or "") if function else ""
+    comments = [found[1].strip() for found in _COMMENT.finditer(prompt)]
+    request = _request_for_function(function, prompt) if function else _request(module, whole, start, prompt, names)
+    originals = "".join(_ORIGINALS.get(library, "") for library in libraries)
+    renamed = "".join(f"{one} = {other}\n" for one, other in names.items() if one != other)
+    return Problem(
+        id,
+        "\n\n".join(filter(None, ("\n".join(filter(None, [docstring.strip(), *comments])), request))),
+        libraries,
+        (f"{originals}{renamed}{test.strip()}\n\ncheck({function.name if function else ''})\n",),
+        setup=whole[:start].rstrip() + "\n",
+        solution_name=function.name if function else None,
+        solution=whole[start:].strip("\n") + "\n",
+        gold_apis=gold,
+        problem_set=problem_set,
+        folder=folder,
+    )
 
-    def problem(self, id: str, gold: tuple[tuple[str, ...], ...], *, problem_set: str, folder: Path) -> Problem:
-        """Return the problem."""
-        return Problem(
-            id,
-            "\n\n".join(filter(None, (self.words, self._request()))),
-            self.libraries,
-            (self.tests,),
-            setup=self.setup,
-            solution_name=self.function.name if self.function else None,
-            solution=self.solution,
-            gold_apis=gold,
-            problem_set=problem_set,
-            folder=folder,
-        )
 
-    def _request(self) -> str:
-        """Say which function or variable to define."""
-        if self.function:
-            body = "\n".join(map(ast.unparse, self.given))
-            begins = f"\nIts body begins with:\n```python\n{body}\n```" if body else ""
-            return f"Define the function `{self.function.name}({ast.unparse(self.function.args)})`.{begins}"
-        names = " and ".join(f"`{name}`" for name in self.results)
-        result = f"The result is read from {names}." if names else ""
-        return f"Complete the statement `{self.begun}`. {result}".strip() if self.begun else result
+def _parse(code: str, fault: str) -> ast.Module:
+    try:
+        return ast.parse(code)
+    except (SyntaxError, ValueError):
+        raise ValueError(fault) from None
 
 
 def _undefined(prompt: str, reference: str) -> float:
     """Count the names in the completed code that it neither defines nor imports; infinite if it is not Python."""
     try:
-        module = ast.parse(prompt + reference)
+        nodes = list(ast.walk(ast.parse(prompt + reference)))
     except (SyntaxError, ValueError):
-        return math.inf
-    names = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    return len(names - _defined(module))
-
-
-def _defined(module: ast.Module) -> set[str]:
-    found = set(dir(builtins))
-    for node in ast.walk(module):
+        return float("inf")
+    defined = set(dir(builtins))
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.FunctionDef(name=name):
-                found.add(name)
+                defined.add(name)
             case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                found |= {alias.asname or alias.name.partition(".")[0] for alias in aliases}
-    return found
+                defined |= {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return len(names - defined)
 
 
-def _parse_completed(prompt: str, reference: str) -> tuple[ast.Module, int]:
-    """Return the completed code and the place in it where the statements to write start."""
-    try:
-        module = ast.parse(prompt + reference)
-    except (SyntaxError, ValueError):
-        raise ValueError("its reference solution is not valid Python") from None
-    starts = [0]
-    for line in (prompt + reference).splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    written = [node for node in module.body if starts[(node.end_lineno or 1) - 1] + _width(node) > len(prompt.rstrip())]
-    if not written:
+def _start_of_completion(module: ast.Module, whole: str, prompt: str) -> int:
+    """Return the place in the completed code where the statements to write start."""
+    starts = [0, *accumulate(map(len, whole.splitlines(keepends=True)))]
+    length = len(prompt.rstrip())
+    written = (node for node in module.body if starts[(node.end_lineno or 1) - 1] + (node.end_col_offset or 0) > length)
+    first = next(written, None)
+    if first is None:
         raise ValueError("its reference solution adds nothing")
-    first = written[0]
-    decorated = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))])
-    return module, starts[decorated - 1]
+    line: int = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))])
+    return starts[line - 1]
 
 
-def _width(node: ast.stmt) -> int:
-    return node.end_col_offset or 0
+def _request_for_function(function: ast.FunctionDef, prompt: str) -> str:
+    """Say which function to define, with the statements of its body that are given."""
+    lines = prompt.rstrip().splitlines()
+    given = [
+        node
+        for node in function.body[1 if ast.get_docstring(function) is not None else 0 :]
+        # of a statement on the last line, such as `return`, only the beginning may be given
+        if ((node.end_lineno or 0), (node.end_col_offset or 0)) <= (len(lines), len(lines[-1]))
+    ]
+    body = "\n".join(map(ast.unparse, given))
+    begins = f"\nIts body begins with:\n```python\n{body}\n```" if body else ""
+    return f"Define the function `{function.name}({ast.unparse(function.args)})`.{begins}"
 
 
-def _last_function(module: ast.Module) -> ast.FunctionDef | None:
-    return next((node for node in reversed(module.body) if isinstance(node, ast.FunctionDef)), None)
+def _request(module: ast.Module, whole: str, start: int, prompt: str, names: Mapping[str, str]) -> str:
+    """Say which statement to complete, and which variables the test reads.
+
+    These are the ones that the completed statements assign; if there are none, they change a value: all that it reads.
+    """
+    first = whole[:start].count("\n") + 1
+    stored = {name for node in module.body if node.lineno >= first for name in _stored(node)}
+    results = [name for name in names.values() if name in stored] or names.values()
+    result = f"The result is read from {' and '.join(f'`{name}`' for name in results)}." if results else ""
+    begun = _COMMENT.sub("", prompt[start:]).strip()
+    return f"Complete the statement `{begun}`. {result}".strip() if begun else result
 
 
-def _given(function: ast.FunctionDef | None, prompt: str) -> tuple[ast.stmt, ...]:
-    if function is None:
-        return ()
-    lines = len(prompt.rstrip().splitlines())
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    return tuple(node for node in body if (node.end_lineno or 0) <= lines and not _ends_open(node, prompt, lines))
-
-
-def _ends_open(node: ast.stmt, prompt: str, lines: int) -> bool:
-    """Whether the prompt contains only the beginning of a statement on its last line, such as `return`."""
-    last = prompt.rstrip().splitlines()[-1]
-    return node.end_lineno == lines and (node.end_col_offset or 0) > len(last)
-
-
-def _words(prompt: str, function: ast.FunctionDef | None) -> str:
-    """Return the comments, and the docstring of the function, as text."""
-    comments = (found[1].strip() for found in _COMMENT.finditer(prompt))
-    docstring = (ast.get_docstring(function) or "") if function else ""
-    return "\n".join(filter(None, [docstring.strip(), *comments]))
-
-
-def _without_comments(code: str) -> str:
-    return _COMMENT.sub("", code).strip()
+def _stored(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _libraries(id: str, module: ast.Module) -> tuple[str, ...]:
     """Return the library that the set is about, or all that are imported."""
-    imported = list(dict.fromkeys(_imported(module)))
+    imported: dict[str, None] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            imported |= dict.fromkeys(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imported[node.module.partition(".")[0]] = None
     if invented := [name for name in imported if name in _ORIGINALS]:
         return tuple(invented)
     named = [name for name in _SETS if id.lower().startswith(name)]
@@ -186,52 +158,20 @@ def _libraries(id: str, module: ast.Module) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _imported(module: ast.Module) -> Iterable[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module.partition(".")[0]
-
-
 def _names_of_results(test: str, module: ast.Module, libraries: Sequence[str]) -> Mapping[str, str]:
     """Map the variables that a test reads to those of the completed code: different ones if a library is renamed."""
-    read, own = _test_names(test)
-    stored = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    tree = _parse(test, "its test is not valid Python")
+    own = _stored(tree)
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own
+    stored = _stored(module)
     same = {name: name for name in sorted(read & stored)}
     if not _ORIGINALS.keys() & set(libraries):
         return same
-    missing = read - stored - own - set(dir(builtins)) - {"np", "pd"} - set(_functions(module))
+    functions = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
+    missing = read - stored - set(dir(builtins)) - {"np", "pd"} - functions
     return {**same, **_most_similar(missing, stored - read)}
-
-
-def _results(module: ast.Module, start: int, whole: str, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the variables that the test reads and the completed statements assign; all that it reads if there are
-    none, because then the statements change a value.
-    """
-    first = whole[:start].count("\n") + 1
-    written = (node for node in module.body if node.lineno >= first)
-    names_in = (name for node in written for name in ast.walk(node) if isinstance(name, ast.Name))
-    stored = {name.id for name in names_in if isinstance(name.ctx, ast.Store)}
-    assigned = [name for name in names.values() if name in stored]
-    return tuple(assigned or names.values())
-
-
-def _functions(module: ast.Module) -> Iterable[str]:
-    return (node.name for node in module.body if isinstance(node, ast.FunctionDef))
-
-
-def _test_names(test: str) -> tuple[set[str], set[str]]:
-    """Return the names that a test reads, and those that it defines itself."""
-    try:
-        nodes = list(ast.walk(ast.parse(test)))
-    except (SyntaxError, ValueError):
-        raise ValueError("its test is not valid Python") from None
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    own = {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    return {node.id for node in names} - own, own
 
 
 def _most_similar(missing: set[str], candidates: set[str]) -> dict[str, str]:
@@ -246,9 +186,3 @@ def _most_similar(missing: set[str], candidates: set[str]) -> dict[str, str]:
         if one not in found and other not in found.values():
             found[one] = other
     return found
-
-
-def _preface(libraries: Sequence[str], names: Mapping[str, str]) -> str:
-    """Return what a test needs before it: the original library, and the original names of variables."""
-    originals = "".join(_ORIGINALS.get(library, "") for library in libraries)
-    return originals + "".join(f"{one} = {other}\n" for one, other in names.items() if one != other)

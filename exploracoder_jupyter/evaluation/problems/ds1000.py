@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -29,72 +28,49 @@ _UNDEFINED: Final = "load_data("
 """Stands in for data of which only the tests know, so that the given code does not run."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataScienceQuestion:
-    """The parts of a prompt."""
+def ds1000_problem(
+    id: str, prompt: str, reference: str, context: str, library: str, *, problem_set: str, folder: Path
+) -> Problem:
+    """Return the problem; ValueError if its code is not valid Python, or does not run without the data of the tests."""
+    answer = _ANSWER.search(prompt)
+    words, rest = (prompt[: answer.start()], answer[0]) if answer else ("", prompt)
+    blocks = _CODE.findall(_MARKER.sub("", rest))
+    setup, header = _split_header(blocks[0] if blocks else "" if answer else _MARKER.sub("", rest))
+    if _UNDEFINED in setup:
+        raise ValueError("its data exists in its tests only")
+    try:
+        check_python(setup), check_python(context)
+    except ValueError:
+        raise ValueError("its code is not valid Python") from None
+    function = ast.parse(f"{header}\n    pass").body[0] if header else None
+    assert function is None or isinstance(function, ast.FunctionDef)
+    words = words.removeprefix("Problem:").strip()
+    if not words:
+        comments = (line.strip() for line in setup.splitlines())
+        words = "\n".join(line.lstrip("# ") for line in comments if line.startswith("#"))
+    return Problem(
+        id,
+        f"{words}\n\n{_request(rest, header)}".strip(),
+        (_MODULES.get(library, library.lower()),),
+        (_test(context, setup, function),),
+        setup=setup,
+        solution_name=function.name if function else None,
+        solution=f"{header}\n{textwrap.indent(textwrap.dedent(reference), '    ')}" if header else reference,
+        problem_set=problem_set,
+        folder=folder,
+    )
 
-    words: str
-    setup: str
-    header: str
-    """First line of the function whose body is to be written; empty if there is none."""
-    context: str
-    library: str
 
-    @classmethod
-    def parse(cls, prompt: str, context: str, library: str) -> DataScienceQuestion:
-        """Divide a prompt.
-
-        Raises:
-            ValueError: the given code is not valid Python, or does not run without the data of the tests.
-        """
-        answer = _ANSWER.search(prompt)
-        words, rest = (prompt[: answer.start()], answer[0]) if answer else ("", prompt)
-        blocks = _CODE.findall(_MARKER.sub("", rest))
-        setup, header = _split_header(blocks[0] if blocks else "" if answer else _MARKER.sub("", rest))
-        if _UNDEFINED in setup:
-            raise ValueError("its data exists in its tests only")
-        try:
-            check_python(setup), check_python(context)
-        except ValueError:
-            raise ValueError("its code is not valid Python") from None
-        words = words.removeprefix("Problem:").strip() or _comments(setup)
-        return cls(f"{words}\n\n{_request(rest, header)}".strip(), setup, header, context, library)
-
-    def problem(self, id: str, reference: str, *, problem_set: str, folder: Path) -> Problem:
-        """Return the problem."""
-        return Problem(
-            id,
-            self.words,
-            (_MODULES.get(self.library, self.library.lower()),),
-            (self._test(),),
-            setup=self.setup,
-            solution_name=self._function.name if self._function else None,
-            solution=self._reference(reference),
-            problem_set=problem_set,
-            folder=folder,
-        )
-
-    @property
-    def _function(self) -> ast.FunctionDef | None:
-        if not self.header:
-            return None
-        function = ast.parse(f"{self.header}\n    pass").body[0]
-        assert isinstance(function, ast.FunctionDef)
-        return function
-
-    def _reference(self, reference: str) -> str:
-        return f"{self.header}\n{_indent(textwrap.dedent(reference))}" if self.header else reference
-
-    def _test(self) -> str:
-        """Return the test: the program inserts the solution, as the body of the function if there is one."""
-        code = SOLUTION_VARIABLE
-        lines = [self.context.rstrip(), ""]
-        if function := self._function:
-            call = f"\nreturn {function.name}({', '.join(argument.arg for argument in function.args.args)})"
-            lines += ["import textwrap"]
-            code = f"textwrap.indent({self.setup!r} + {SOLUTION_VARIABLE} + {call!r}, '    ')"
-        calls = [name for name in ("test_execution", "test_string") if f"def {name}(" in self.context]
-        return "\n".join([*lines, *(f"{name}({code})" for name in calls)]) + "\n"
+def _test(context: str, setup: str, function: ast.FunctionDef | None) -> str:
+    """Return the test: the program inserts the solution, as the body of the function if there is one."""
+    code = SOLUTION_VARIABLE
+    lines = [context.rstrip(), ""]
+    if function:
+        call = f"\nreturn {function.name}({', '.join(argument.arg for argument in function.args.args)})"
+        lines += ["import textwrap"]
+        code = f"textwrap.indent({setup!r} + {SOLUTION_VARIABLE} + {call!r}, '    ')"
+    calls = [name for name in ("test_execution", "test_string") if f"def {name}(" in context]
+    return "\n".join([*lines, *(f"{name}({code})" for name in calls)]) + "\n"
 
 
 def _split_header(code: str) -> tuple[str, str]:
@@ -115,12 +91,3 @@ def _request(rest: str, header: str) -> str:
     if quoted := _QUOTED.search(rest):
         return f"Store the result in {quoted[1].strip(' ,')}."
     return ""
-
-
-def _comments(code: str) -> str:
-    lines = (line.strip() for line in code.splitlines())
-    return "\n".join(line.lstrip("# ") for line in lines if line.startswith("#"))
-
-
-def _indent(code: str) -> str:
-    return textwrap.indent(code, "    ")

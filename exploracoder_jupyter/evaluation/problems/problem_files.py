@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +17,10 @@ from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.exploration_settings import RRR
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, set_name
+from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, RepositoryRow, set_name
 from exploracoder_jupyter.evaluation.problems.public_set_forms import PublicRow, UnusableRow, find_form
-from exploracoder_jupyter.evaluation.problems.repository_rows import RepositoryRow
 from exploracoder_jupyter.runs.construction.run_settings import check_libraries_at_target
 
 _MAX_FAULTS: Final = 10
@@ -53,32 +53,27 @@ class _Reading:
             return
         self.problems[problem.id] = line, problem
         if problem.repository:
-            self._check_target(line, problem.folder, problem.repository.target)
+            plugins.get("strategies", RRR)  # names the extra if it is missing
+
+            from exploracoder_jupyter.repository.writing.definition_removal import removable_target
+
+            try:
+                removable_target(problem.folder, problem.repository.target)
+            except UsageError as error:
+                self.faults.append((line, str(error)))
         self.faults += [
             (line, f"The documentation {path!r} does not exist in {problem.folder}. Correct the path.")
             for path in problem.docs
             if not (problem.folder / path).exists()
         ]
 
-    def _check_target(self, line: int, folder: Path, target: str) -> None:
-        plugins.get("strategies", RRR)  # names the extra if it is missing
-
-        from exploracoder_jupyter.repository.writing.definition_removal import removable_target
-
-        try:
-            removable_target(folder, target)
-        except UsageError as error:
-            self.faults.append((line, str(error)))
-
 
 async def load_problems(path: Path, settings: Settings | None = None) -> ProblemSet:
     """Load a problem file: one problem per line, in the form of `problem_rows` or of a public set.
 
-    Args:
-        path: a file with JSON lines, which may be compressed with gzip. A folder of its name beside it, such as `own`
-            for `own.jsonl`, is the working directory of the problems, where their documentation, data and private
-            libraries are found. Without it, paths of documentation are relative to the file.
-        settings: the settings of the runs, which determine where the libraries must be installed.
+    The file may be compressed with gzip. A folder of its name beside it, such as `own` for `own.jsonl`, is the working
+    directory of the problems, where their documentation, data and private libraries are found. Without it, paths of
+    documentation are relative to the file. The settings of the runs determine where the libraries must be installed.
 
     Raises:
         UsageError: the file cannot be read, or has faults; the message lists the first ten with their lines.
@@ -90,11 +85,17 @@ async def load_problems(path: Path, settings: Settings | None = None) -> Problem
     if not (reading.problems or reading.faults or reading.unusable):
         raise UsageError(f"{path} has no problems.", remedy="Write one JSON object per line.")
     await _check_libraries(reading, settings or Settings())
-    if reading.faults:
-        raise _faults_error(path, reading.faults)
+    if faults := [f"line {line}: {sentence}" for line, sentence in sorted(reading.faults)]:
+        if len(faults) == 1:
+            raise UsageError(f"{path}, {faults[0]}")
+        more = [f"and {len(faults) - _MAX_FAULTS} more."] if len(faults) > _MAX_FAULTS else []
+        raise UsageError("\n  ".join([f"{path} has {len(faults)} faults:", *faults[:_MAX_FAULTS], *more]))
     if not reading.problems:
         raise UsageError(f"No problem in {path} can be used.", remedy="Choose another file.")
-    return ProblemSet(tuple(problem for _, problem in reading.problems.values()), _notices(reading.unusable))
+    left_out = f"{plural(len(reading.unusable), 'problem')} of the set left out: {'; '.join(reading.unusable)}."
+    return ProblemSet(
+        tuple(problem for _, problem in reading.problems.values()), (left_out,) if reading.unusable else ()
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -158,39 +159,12 @@ async def _check_libraries(reading: _Reading, settings: Settings) -> None:
             folder = problem.folder if problem.folder != Path() else Path(empty)
             for library in problem.libraries:
                 if library not in known:
-                    known[library] = await _library_fault(library, settings, folder)
-                if known[library]:
-                    reading.faults.append((line, f"{known[library]}{_where_to_put(reading.path, problem)}"))
-
-
-def _where_to_put(path: Path, problem: Problem) -> str:
-    """Return a sentence on where a private library belongs, if there is no such folder yet."""
-    return (
-        ""
-        if problem.folder != Path()
-        else f" A private library belongs in the folder {set_name(path)} beside the file."
-    )
-
-
-async def _library_fault(library: str, settings: Settings, folder: Path) -> str:
-    try:
-        await check_libraries_at_target([library], settings, folder=folder)
-    except UsageError as error:
-        return str(error)
-    return ""
-
-
-def _faults_error(path: Path, faults: Sequence[tuple[int, str]]) -> UsageError:
-    ordered = sorted(faults)
-    shown = [f"line {line}: {sentence}" for line, sentence in ordered[:_MAX_FAULTS]]
-    if len(ordered) == 1:
-        return UsageError(f"{path}, {shown[0]}")
-    more = [f"and {len(ordered) - _MAX_FAULTS} more."] if len(ordered) > _MAX_FAULTS else []
-    return UsageError("\n  ".join([f"{path} has {len(ordered)} faults:", *shown, *more]))
-
-
-def _notices(unusable: Sequence[str]) -> tuple[str, ...]:
-    if not unusable:
-        return ()
-    number = f"{len(unusable)} problem{'s' if len(unusable) > 1 else ''}"
-    return (f"{number} of the set left out: {'; '.join(unusable)}.",)
+                    known[library] = ""
+                    try:
+                        await check_libraries_at_target([library], settings, folder=folder)
+                    except UsageError as error:
+                        known[library] = str(error)
+                if fault := known[library]:
+                    if problem.folder == Path():
+                        fault += f" A private library belongs in the folder {set_name(reading.path)} beside the file."
+                    reading.faults.append((line, fault))

@@ -2,7 +2,13 @@
 
     {"id", "task", "libraries", "tests", "setup"?, "name"?, "docs"?, "solution"?, "gold_apis"?}
 
-The other forms, those of public sets, are in `public_set_forms`.
+or, for a definition of a repository (RRR, section 3),
+
+    {"id", "task", "repository", "target", "tests"?, "test_command"?}
+
+where `repository` is a folder, relative to the file, that contains the target: it is the reference solution, and is
+removed from the copies that strategies work in. The tests that it passes are those that a solution has to pass. The
+forms of public sets are in `public_set_forms`.
 """
 
 from __future__ import annotations
@@ -14,15 +20,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from exploracoder_jupyter.core.types import RepositoryTask
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 
 
 def check_python(code: str) -> str:
-    """Return the code.
-
-    Raises:
-        ValueError: it is not Python.
-    """
+    """Return the code; ValueError if it is not Python."""
     try:
         ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -84,6 +87,31 @@ class ProblemRow(BaseModel):
             gold_apis=self.gold_apis,
             problem_set=set_name(path),
             folder=folder,
+        )
+
+
+class RepositoryRow(BaseModel):
+    """One line for a definition of a repository."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: Filled
+    task: Filled
+    repository: Filled
+    target: Filled
+    tests: Names = ()
+    test_command: str = ""
+
+    def problem(self, path: Path) -> Problem:
+        """Return the problem; `path` is the file that it was read from."""
+        return Problem(
+            self.id,
+            self.task,
+            (),
+            (),
+            problem_set=set_name(path),
+            folder=(path.parent / self.repository).resolve(),
+            repository=RepositoryTask(self.target, self.tests, self.test_command),
         )
 
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
-from exploracoder_jupyter.evaluation.problems.code_completion import Completion
-from exploracoder_jupyter.evaluation.problems.ds1000 import DataScienceQuestion
+from exploracoder_jupyter.evaluation.problems.code_completion import completion_problem
+from exploracoder_jupyter.evaluation.problems.ds1000 import ds1000_problem
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import Filled, as_list, set_name, working_folder
 
@@ -30,53 +30,36 @@ class UnusableRow(Exception):
     """A problem of a public set that cannot be used; the message names it and the reason."""
 
 
-class PublicRow(BaseModel):
-    """One line of a public set. Fields that are not needed are ignored."""
+class CompletionRow(BaseModel):
+    """PandasEval and its relatives; `needed_docs` and `runs_here` are known only with the other names of fields."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    def problem(self, path: Path) -> Problem:
-        """Return the problem; `path` is the file that it was read from.
-
-        Raises:
-            UnusableRow: the set's own code or tests are not valid Python, or the reference solution is known to fail.
-        """
-        raise NotImplementedError
-
-
-class CompletionRow(PublicRow):
-    """PandasEval and its relatives, as published."""
-
-    task_id: Filled
-    prompt: Filled
+    task_id: Filled = Field(validation_alias=AliasChoices("task_id", "id"))
+    prompt: Filled = Field(validation_alias=AliasChoices("prompt", "starter"))
     entry_point: str = _NO_ENTRY_POINT
-    canonical_solution: References
-    test: Filled
-
-    def problem(self, path: Path) -> Problem:
-        """See `PublicRow`."""
-        is_function = self.entry_point != _NO_ENTRY_POINT
-        return _completed(path, self.task_id, self.prompt, self.canonical_solution, self.test, is_function)
-
-
-class RenamedFieldsRow(PublicRow):
-    """The same sets with other names of fields."""
-
-    id: Filled
-    starter: Filled
-    entry_point: str = _NO_ENTRY_POINT
-    canonical_all: References
-    tests: Filled
+    canonical_solution: References = Field(validation_alias=AliasChoices("canonical_solution", "canonical_all"))
+    test: Filled = Field(validation_alias=AliasChoices("test", "tests"))
     needed_docs: tuple[str, ...] = ()
     runs_here: bool = True
 
     def problem(self, path: Path) -> Problem:
-        """See `PublicRow`."""
+        """Return the problem; `path` is the file that it was read from. UnusableRow if it has none that can be used."""
         if not self.runs_here:
-            raise UnusableRow(f"{self.id} (its reference solution fails)")
-        is_function = self.entry_point != _NO_ENTRY_POINT
-        gold = tuple((entry.partition("(")[0].strip(),) for entry in self.needed_docs)
-        return _completed(path, self.id, self.starter, self.canonical_all, self.tests, is_function, gold)
+            raise UnusableRow(f"{self.task_id} (its reference solution fails)")
+        try:
+            return completion_problem(
+                self.task_id,
+                self.prompt,
+                self.canonical_solution,
+                self.test,
+                is_function=self.entry_point != _NO_ENTRY_POINT,
+                gold=tuple((entry.partition("(")[0].strip(),) for entry in self.needed_docs),
+                problem_set=set_name(path),
+                folder=working_folder(path),
+            )
+        except ValueError as error:
+            raise UnusableRow(f"{self.task_id} ({error})") from None
 
 
 class DataScienceMetadata(BaseModel):
@@ -86,8 +69,10 @@ class DataScienceMetadata(BaseModel):
     library: Filled
 
 
-class DataScienceRow(PublicRow):
+class DataScienceRow(BaseModel):
     """DS-1000 in its simplified form."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     prompt: Filled
     reference_code: str
@@ -95,18 +80,26 @@ class DataScienceRow(PublicRow):
     metadata: DataScienceMetadata
 
     def problem(self, path: Path) -> Problem:
-        """See `PublicRow`."""
-        id = f"{self.metadata.library}/{self.metadata.problem_id}"
+        """See `CompletionRow`."""
+        id, library = f"{self.metadata.library}/{self.metadata.problem_id}", self.metadata.library
         try:
-            question = DataScienceQuestion.parse(self.prompt, self.code_context, self.metadata.library)
+            return ds1000_problem(
+                id,
+                self.prompt,
+                self.reference_code,
+                self.code_context,
+                library,
+                problem_set=set_name(path),
+                folder=working_folder(path),
+            )
         except ValueError as error:
             raise UnusableRow(f"{id} ({error})") from None
-        return question.problem(id, self.reference_code, problem_set=set_name(path), folder=working_folder(path))
 
 
+PublicRow = CompletionRow | DataScienceRow
 _FORMS: Mapping[frozenset[str], type[PublicRow]] = {
     frozenset({"task_id", "prompt", "canonical_solution", "test"}): CompletionRow,
-    frozenset({"id", "starter", "canonical_all", "tests"}): RenamedFieldsRow,
+    frozenset({"id", "starter", "canonical_all", "tests"}): CompletionRow,
     frozenset({"prompt", "reference_code", "code_context", "metadata"}): DataScienceRow,
 }
 
@@ -114,19 +107,3 @@ _FORMS: Mapping[frozenset[str], type[PublicRow]] = {
 def find_form(fields: Mapping[str, object]) -> type[PublicRow] | None:
     """Return the form of a row with these fields, if it is that of a public set."""
     return next((form for needed, form in _FORMS.items() if needed <= fields.keys()), None)
-
-
-def _completed(
-    path: Path,
-    id: str,
-    prompt: str,
-    references: tuple[str, ...],
-    test: str,
-    is_function: bool,
-    gold: tuple[tuple[str, ...], ...] = (),
-) -> Problem:
-    try:
-        completion = Completion.parse(id, prompt, references, test, is_function=is_function)
-    except ValueError as error:
-        raise UnusableRow(f"{id} ({error})") from None
-    return completion.problem(id, gold, problem_set=set_name(path), folder=working_folder(path))

@@ -39,24 +39,15 @@ def figure(value: float, unit: Unit, problems: int = 0) -> str:
     if math.isinf(value):
         return "∞"
     if unit == "share":
-        return _percent(value, 1 if problems >= _MANY_PROBLEMS else 0)
-    return _significant(value)
+        digits = 1 if problems >= _MANY_PROBLEMS else 0
+        rounded = float(f"{100 * value:.{digits}f}")
+        # one that is nearly all or nothing gets a digit more, lest it seem exact
+        digits += abs(rounded) in (0, 100) and rounded != 100 * value
+        return f"{100 * value:.{digits}f} %"
+    places = 2 - math.floor(math.log10(abs(value))) if value else 0
+    return f"{value:,.0f}" if value == int(value) and places >= 0 else f"{round(value, places):,.{max(places, 0)}f}"
 
 
 def p_value_text(value: float) -> str:
     """Return a p-value; very small ones as a bound."""
     return "< 0.001" if value < 0.001 else f"{value:.{3 if value < 0.1 else 2}f}"
-
-
-def _percent(value: float, digits: int) -> str:
-    """Return a share as percent; one that is nearly all or nothing gets a digit more, lest it seem exact."""
-    text = f"{100 * value:.{digits}f}"
-    seems_exact = abs(float(text)) in (0, 100) and float(text) != 100 * value
-    return f"{100 * value:.{digits + 1}f} %" if seems_exact else f"{text} %"
-
-
-def _significant(value: float) -> str:
-    if value == 0:
-        return "0"
-    places = 2 - math.floor(math.log10(abs(value)))
-    return f"{value:,.0f}" if value == int(value) and places > 0 else f"{round(value, places):,.{max(places, 0)}f}"

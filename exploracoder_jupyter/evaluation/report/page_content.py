@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ProblemRow, Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, figure
@@ -17,40 +18,22 @@ _MAX_ROWS: Final = 1000
 _MAX_NAME: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """The matrix of problems and arms."""
-
-    about: str
-    rows: list[tuple[str, list[tuple[str, str]]]]
-    """Name of each problem, and class and text of its cells."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """Failed runs by kind."""
-
-    kinds: list[str]
-    rows: list[tuple[Arm, list[int]]]
-
-
 def sets(summary: Summary) -> str:
     """Return the names of the problem sets, or else the number of problems."""
     names = dict.fromkeys(row.key.problem_set for row in summary.problems if row.key.problem_set)
-    return ", ".join(names) or _count(len(summary.problems), "problem")
+    return ", ".join(names) or plural(len(summary.problems), "problem")
 
 
 def facts(summary: Summary) -> Iterator[str]:
     """Yield what was run."""
-    yield _count(len(summary.problems), "problem")
-    yield from (
-        f"{_count(len(set(names)), kind)}{': ' + next(iter(names)) if len(set(names)) == 1 else ''}"
-        for kind, names in (
-            ("strategy", [arm.strategy for arm in summary.arms]),
-            ("model", [arm.model for arm in summary.arms]),
-        )
-    )
-    yield _count(sum(count[1] for row in summary.problems for count in row.counts if count), "run")
+    yield plural(len(summary.problems), "problem")
+    yield _one_or_many({arm.strategy for arm in summary.arms}, "strategy", "strategies")
+    yield _one_or_many({arm.model for arm in summary.arms}, "model", "models")
+    yield plural(sum(count[1] for row in summary.problems for count in row.counts if count), "run")
+
+
+def _one_or_many(names: set[str], one: str, many: str) -> str:
+    return f"{one} {next(iter(names))}" if len(names) == 1 else f"{len(names)} {many}"
 
 
 def findings(summary: Summary) -> Iterator[str]:
@@ -59,23 +42,18 @@ def findings(summary: Summary) -> Iterator[str]:
         return
     highest = summary.arms[0].estimates["pass@1"].value
     best = [arm for arm in summary.arms if arm.estimates["pass@1"].value == highest]
-    yield f"Highest pass@1: {'; '.join(map(_pass_and_tokens, best))}."
+    shown = (
+        f"{arm.name}, {estimate_text(arm.estimates['pass@1'], 'share')}, "
+        f"with {estimate_text(arm.estimates['tokens'], 'number')} tokens a run"
+        for arm in best
+    )
+    yield f"Highest pass@1: {'; '.join(shown)}."
     solving = [arm for arm in summary.arms if arm.estimates["tokens_per_solved"].value is not None]
     if solving:
         cheapest = min(solving, key=lambda arm: arm.estimates["tokens_per_solved"].value or 0)
         tokens = estimate_text(cheapest.estimates["tokens_per_solved"], "number")
         yield f"Fewest tokens per solved problem: {cheapest.name}, {tokens}."
     yield f"Pareto front of pass@1 and tokens: {'; '.join(arm.name for arm in summary.arms if arm.on_front)}."
-
-
-def _pass_and_tokens(arm: Arm) -> str:
-    passes, tokens = estimate_text(arm.estimates["pass@1"], "share"), estimate_text(arm.estimates["tokens"], "number")
-    return f"{arm.name}, {passes}, with {tokens} tokens a run"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def contents(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -101,13 +79,16 @@ def has_curves(summary: Summary) -> bool:
 def total_cost(summary: Summary) -> str:
     """Return the cost of all runs; empty if that of any is unknown."""
     costs = [arm.total_cost for arm in summary.arms if arm.total_cost is not None]
-    return figure(sum(costs), "money") if costs and len(costs) == len(summary.arms) else ""
+    return figure(sum(costs), "number") if costs and len(costs) == len(summary.arms) else ""
 
 
-def matrix(summary: Summary) -> Matrix:
-    """Order the problems from those that most arms solve; if there are too many, prefer those on which arms differ."""
+def matrix(summary: Summary) -> tuple[str, list[tuple[str, list[tuple[str, str]]]]]:
+    """Return what the matrix of problems and arms shows, and its rows: each a name, and classes and texts of cells.
+
+    Problems that most arms solve come first; if there are too many, those on which arms differ are preferred.
+    """
     most = min(_MAX_CELLS // max(len(summary.arms), 1), _MAX_ROWS)
-    chosen = sorted(summary.problems, key=_agreement)[:most]
+    chosen = sorted(summary.problems, key=lambda row: abs(_solved_share(row) - 0.5))[:most]
     chosen.sort(key=lambda row: -_solved_share(row))
     left_out = len(summary.problems) - len(chosen)
     about = (
@@ -115,22 +96,16 @@ def matrix(summary: Summary) -> Matrix:
         "The problems that are solved most often come first."
     )
     if left_out:
-        about += f" {_count(left_out, 'problem')} with the least difference between arms left out."
-    named = len({row.key.problem_set for row in summary.problems}) > 1
-    return Matrix(about, [(_name(row, named), [_mark(count) for count in row.counts]) for row in chosen])
+        about += f" {plural(left_out, 'problem')} with the least difference between arms left out."
+    several = len({row.key.problem_set for row in summary.problems}) > 1
+    names = (f"{row.key.problem_set}: {row.key.problem}" if several else row.key.problem for row in chosen)
+    cells = ([_mark(count) for count in row.counts] for row in chosen)
+    return about, [(one_line(name, _MAX_NAME), marks) for name, marks in zip(names, cells, strict=True)]
 
 
 def _solved_share(row: ProblemRow) -> float:
     shares = [passed / samples for passed, samples in filter(None, row.counts)]
     return sum(shares) / len(shares)
-
-
-def _agreement(row: ProblemRow) -> float:
-    return abs(_solved_share(row) - 0.5)
-
-
-def _name(row: ProblemRow, with_set: bool) -> str:
-    return one_line(f"{row.key.problem_set}: {row.key.problem}" if with_set else row.key.problem, _MAX_NAME)
 
 
 def _mark(count: tuple[int, int] | None) -> tuple[str, str]:
@@ -145,29 +120,24 @@ def _mark(count: tuple[int, int] | None) -> tuple[str, str]:
             return "x" if not passed else "y" if passed == samples else "p", f"{passed}/{samples}"
 
 
-def failures(summary: Summary) -> Failures | None:
-    """Count the failures of each arm by kind, the most frequent kind first; `None` if there are none."""
-    totals: dict[str, int] = {}
-    for arm in summary.arms:
-        for kind in arm.failures:
-            totals[kind.kind] = totals.get(kind.kind, 0) + kind.count
-    kinds = sorted(totals, key=lambda kind: -totals[kind])
-    counts = [{kind.kind: kind.count for kind in arm.failures} for arm in summary.arms]
-    rows = [(arm, [of_arm.get(kind, 0) for kind in kinds]) for arm, of_arm in zip(summary.arms, counts, strict=True)]
-    return Failures([kind or "unknown" for kind in kinds], rows) if kinds else None
+def failures(summary: Summary) -> tuple[list[str], list[tuple[Arm, list[int]]]]:
+    """Return the kinds of failures, the most frequent first, and how many of each an arm has."""
+    counts = [{kind.kind or "unknown": kind.count for kind in arm.failures} for arm in summary.arms]
+    kinds = [kind for kind, _ in sum(map(Counter, counts), Counter[str]()).most_common()]
+    return kinds, [
+        (arm, [of_arm.get(kind, 0) for kind in kinds]) for arm, of_arm in zip(summary.arms, counts, strict=True)
+    ]
 
 
 def commands(summary: Summary) -> str:
     """Return the commands that run the evaluation again."""
-    versions = {version for arm in summary.arms for version in arm.packages.get("exploracoder-jupyter", ())}
-    package = "exploracoder-jupyter[bench]" + (f"=={versions.pop()}" if len(versions) == 1 else "")
     files = dict.fromkeys(f"{row.key.problem_set or 'PROBLEMS'}.jsonl" for row in summary.problems)
     samples = max((count[1] for row in summary.problems for count in row.counts if count), default=1)
     options = [("--strategy", name) for name in dict.fromkeys(arm.strategy for arm in summary.arms)]
     options += [("--model", name) for name in dict.fromkeys(arm.model for arm in summary.arms)]
     options += [("--samples", str(samples))] if samples > 1 else []
     lines = [shlex.join(["jupyter", "explora", "bench", *files]), *(shlex.join(option) for option in options)]
-    return f"pip install {shlex.quote(package)}\n" + " \\\n    ".join(lines)
+    return "pip install 'exploracoder-jupyter[bench]'\n" + " \\\n    ".join(lines)
 
 
 def packages(summary: Summary) -> Iterator[str]:

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
+
+import altair as alt
 
 from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
-from exploracoder_jupyter.evaluation.report.label_placement import Spot, place_labels
 from exploracoder_jupyter.evaluation.report.plot_style import (
+    FRONT_SCALE,
     PERCENT,
     Domain,
     Plot,
     bounds,
-    front_scale,
     in_words,
     log_axis,
     log_domain,
     svg,
 )
 
-if TYPE_CHECKING:
-    import altair as alt
-
 _WIDTH: Final = 1000
 _HEIGHT: Final = 440
+_CHARACTER: Final = 6.9
+"""Mean width of a character of the labels, in pixels."""
+_LABEL_HEIGHT: Final = 13.0
+_GAP: Final = 8.0
+"""Distance of a label from the middle of its point."""
 
 
 def pass_plot(summary: Summary) -> Plot | None:
@@ -45,13 +46,20 @@ def pass_plot(summary: Summary) -> Plot | None:
 
 
 def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
-    import altair as alt
-
     domain = log_domain(arms, "tokens")
     tokens = log_axis("Tokens of a run (logarithmic)", domain)
     passes: dict[str, Any] = {"title": "pass@1", "scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(format=PERCENT)}
-    base = alt.Chart(alt.Data(values=[_row(arm) for arm in arms])).encode(
-        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **front_scale())
+    rows = [
+        {
+            "model": arm.model,
+            "front": arm.on_front,
+            **bounds(arm.estimates["tokens"], "tokens"),
+            **bounds(arm.estimates["pass@1"], "passes"),
+        }
+        for arm in arms
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **FRONT_SCALE)
     )
     bars = base.mark_rule(strokeWidth=1.25, opacity=0.5)
     front = base.mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.25)
@@ -74,48 +82,71 @@ def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
     return alt.LayerChart(layer=layers)
 
 
-def _row(arm: Arm) -> dict[str, float | str | bool]:
-    tokens, passes = bounds(arm.estimates["tokens"], "tokens"), bounds(arm.estimates["pass@1"], "passes")
-    return {"model": arm.model, "front": arm.on_front, **tokens, **passes}
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Where values are in the plot, in pixels from its upper left corner."""
-
-    domain: Domain
-
-    def spot(self, tokens: float, passes: float) -> Spot:
-        return Spot(math.log(tokens / self.domain[0]) * self._stretch, (1 - passes) * _HEIGHT)
-
-    def values(self, spot: Spot) -> dict[str, float]:
-        return {"tokens": self.domain[0] * math.exp(spot.x / self._stretch), "passes": 1 - spot.y / _HEIGHT}
-
-    @property
-    def _stretch(self) -> float:
-        return _WIDTH / math.log(self.domain[1] / self.domain[0])
-
-
 def _labels(arms: Sequence[Arm], domain: Domain) -> list[dict[str, float | str]]:
     """Return the labels with their positions. Where shapes show the models, the labels need not."""
-    scale = _Scale(domain)
+    stretch = _WIDTH / math.log(domain[1] / domain[0])
     names = [arm.strategy if len({arm.strategy for arm in arms}) > 1 else arm.model for arm in arms]
-    points = [scale.spot(_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms]
-    spots = place_labels(points, names, [*_lines(arms, scale)], _WIDTH, _HEIGHT)
-    return [{"label": name, **scale.values(spot)} for name, spot in zip(names, spots, strict=True)]
+    points = [
+        Box(math.log(_value(arm, "tokens") / domain[0]) * stretch, (1 - _value(arm, "pass@1")) * _HEIGHT)
+        for arm in arms
+    ]
+    placed = zip(names, place_labels(points, names, _WIDTH, _HEIGHT), strict=True)
+    return [
+        {"label": name, "tokens": domain[0] * math.exp(box.x / stretch), "passes": 1 - box.y / _HEIGHT}
+        for name, box in placed
+    ]
 
 
 def _value(arm: Arm, key: str) -> float:
     return arm.estimates[key].value or 0.0
 
 
-def _lines(arms: Sequence[Arm], scale: _Scale) -> Iterator[tuple[Spot, Spot]]:
-    """Yield the bars and the front."""
-    for arm in arms:
-        x, y = bounds(arm.estimates["tokens"], "x", scale.domain), bounds(arm.estimates["pass@1"], "y")
-        yield scale.spot(x["x_low"], y["y"]), scale.spot(x["x_high"], y["y"])
-        yield scale.spot(x["x"], y["y_low"]), scale.spot(x["x"], y["y_high"])
-    front = sorted((_value(arm, "tokens"), _value(arm, "pass@1")) for arm in arms if arm.on_front)
-    for (tokens, passes), (next_tokens, next_passes) in pairwise(front):
-        yield scale.spot(tokens, passes), scale.spot(next_tokens, passes)
-        yield scale.spot(next_tokens, passes), scale.spot(next_tokens, next_passes)
+class Box(NamedTuple):
+    """A rectangle in pixels: its middle, from the left and from the top, and its size."""
+
+    x: float
+    y: float
+    wide: float = _GAP
+    high: float = _GAP
+
+    def overlap(self, other: Box) -> float:
+        """Return the area that both cover."""
+        wide = min(self.x + self.wide / 2, other.x + other.wide / 2) - max(
+            self.x - self.wide / 2, other.x - other.wide / 2
+        )
+        high = min(self.y + self.high / 2, other.y + other.high / 2) - max(
+            self.y - self.high / 2, other.y - other.high / 2
+        )
+        return max(wide, 0) * max(high, 0)
+
+
+def place_labels(points: Sequence[Box], labels: Sequence[str], width: float, height: float) -> list[Box]:
+    """Place the label of each point near it in a plot of this size, in order, each where it covers least of points and
+    of the labels before it.
+    """
+    placed = list[Box]()
+    for point, label in zip(points, labels, strict=True):
+        inside = [
+            box
+            for box in _candidates(point, len(label) * _CHARACTER)
+            if box.wide / 2 <= box.x <= width - box.wide / 2 and box.high / 2 <= box.y <= height - box.high / 2
+        ]
+        placed.append(min(inside or [point], key=lambda box: sum(map(box.overlap, [*points, *placed]))))
+    return placed
+
+
+def _candidates(point: Box, wide: float) -> Iterator[Box]:
+    aside, above = _GAP + wide / 2, _LABEL_HEIGHT / 2 + 2
+    for distance in (1.0, 2.0, 3.0):
+        up = above * distance
+        for x, y in (
+            (aside, -up),
+            (-aside, -up),
+            (aside, up),
+            (-aside, up),
+            (aside, 0),
+            (-aside, 0),
+            (0, -up),
+            (0, up),
+        ):
+            yield Box(point.x + x, point.y + y, wide, _LABEL_HEIGHT)

@@ -1,7 +1,7 @@
 """What the plots of a report share: axes, colors, and their form as SVG.
 
-Colors are variables of the page's style sheet, so that one image serves light and dark. Altair and vl-convert are
-imported when a plot is drawn, because they belong to the extra `bench`.
+Colors are variables of the page's style sheet, so that one image serves light and dark. The modules of plots need the
+extra `bench`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+import altair as alt
 from markupsafe import Markup, escape
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
@@ -18,15 +19,16 @@ from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES
 from exploracoder_jupyter.evaluation.measures.summary import Arm
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text
 
-if TYPE_CHECKING:
-    import altair as alt
-
 Domain: TypeAlias = tuple[float, float]
 """The smallest and the largest value of an axis."""
 
 PERCENT: Final = ".0%"
-FRONT: Final = "var(--link)"
-OTHERS: Final = "var(--quiet)"
+_OTHERS: Final = "var(--quiet)"
+FRONT_SCALE: Final[dict[str, Any]] = {
+    "legend": None,
+    "scale": alt.Scale(domain=[True, False], range=["var(--link)", _OTHERS]),
+}
+"""Arguments of a color channel of the field `front`."""
 _MARGIN: Final = 1.3
 """Factor by which a logarithmic axis extends beyond its values."""
 
@@ -57,8 +59,6 @@ def log_domain(arms: Sequence[Arm], key: str) -> Domain:
 
 def log_axis(title: str, domain: Domain) -> dict[str, Any]:
     """Return the arguments of a logarithmic channel."""
-    import altair as alt
-
     decades = range(math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1])) + 1)
     ticks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
     return {
@@ -66,13 +66,6 @@ def log_axis(title: str, domain: Domain) -> dict[str, Any]:
         "scale": alt.Scale(type="log", domain=list(domain), nice=False),
         "axis": alt.Axis(values=[tick for tick in ticks if domain[0] <= tick <= domain[1]], format="~s"),
     }
-
-
-def front_scale() -> dict[str, Any]:
-    """Return the arguments of a color channel of the field `front`."""
-    import altair as alt
-
-    return {"legend": None, "scale": alt.Scale(domain=[True, False], range=[FRONT, OTHERS])}
 
 
 def in_words(arms: Sequence[Arm], *keys: str) -> str:
@@ -89,23 +82,15 @@ def svg(chart: alt.LayerChart | alt.FacetChart, identity: str, alternative: str)
     """Render the chart; references within it get a prefix, because the page has several charts."""
     import vl_convert
 
-    text = vl_convert.vegalite_to_svg(_styled(chart).to_dict())
-    text = text.replace(' id="', f' id="{identity}-').replace("url(#", f"url(#{identity}-")
-    return Markup(text.replace("<svg ", f'<svg role="img" aria-label="{escape(alternative)}" ', 1))
-
-
-def _styled(chart: alt.LayerChart | alt.FacetChart) -> alt.LayerChart | alt.FacetChart:
-    size: Final = 12
-    text = {"labelColor": "var(--text)", "titleColor": OTHERS, "labelFontSize": size, "titleFontSize": size}
+    text = {"labelColor": "var(--text)", "titleColor": _OTHERS, "labelFontSize": 12, "titleFontSize": 12}
     lines = {"gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)", "gridOpacity": 0.6}
-    styled: alt.LayerChart | alt.FacetChart = (
-        chart.configure(
-            background="transparent",
-            font="system-ui, sans-serif",
-            padding={"left": 28, "right": 12, "top": 6, "bottom": 8},
-        )
+    margins = {"left": 28, "right": 12, "top": 6, "bottom": 8}
+    styled = (
+        chart.configure(background="transparent", font="system-ui, sans-serif", padding=margins)
         .configure_view(stroke="var(--line)")
         .configure_axis(titleFontWeight="normal", **lines, **text)
-        .configure_legend(titleFontWeight="normal", symbolFillColor=OTHERS, symbolStrokeColor=OTHERS, **text)
+        .configure_legend(titleFontWeight="normal", symbolFillColor=_OTHERS, symbolStrokeColor=_OTHERS, **text)
     )
-    return styled
+    drawn = vl_convert.vegalite_to_svg(styled.to_dict())
+    drawn = drawn.replace(' id="', f' id="{identity}-').replace("url(#", f"url(#{identity}-")
+    return Markup(drawn.replace("<svg ", f'<svg role="img" aria-label="{escape(alternative)}" ', 1))

@@ -14,25 +14,24 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
-from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.evaluation.measures.summary import Summary
 from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.report import page_content
 from exploracoder_jupyter.evaluation.report.estimate_text import figure
-from exploracoder_jupyter.evaluation.report.plot_style import Plot
-from exploracoder_jupyter.evaluation.report.plots import draw_plots
 from exploracoder_jupyter.evaluation.report.result_table import cost_table, curve_table, pair_table, quality_table
 from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.html_page import GENERATOR, page_style
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.evaluation.report.plot_style import Plot
 
 _MAX_PROGRAMS: Final = 40
 """Programs shown of all arms together."""
@@ -41,34 +40,24 @@ _MAX_CODE: Final = 2000
 
 
 def write_report(results: Iterable[UnitResult], folder: Path, path: Path | None = None) -> Path:
-    """Write the report of an evaluation as a page, and return its path.
+    """Write the report of an evaluation as a page, and return its path: by default `report.html` in the folder.
 
-    Without the extra `bench` the page has no plots, and names the extra.
-
-    Args:
-        results: of all units.
-        folder: the folder of the results, to which the paths of traces are relative.
-        path: where to write it; `report.html` in `folder` by default.
-
-    Raises:
-        OSError: the page could not be written.
+    `folder` is that of the results, to which the paths of traces are relative. Without the extra `bench` the page has
+    no plots, and names the extra.
     """
     path = path or folder / "report.html"
-    page = render_report(summarize(results), traces=Path(os.path.relpath(folder, path.parent)))
-    write_atomic(path, page.encode("utf-8", "replace"))
-    return path
+    summary, traces = summarize(results), Path(os.path.relpath(folder, path.parent))
+    plots: list[Plot] = []
+    missing_plots = ""
+    try:
+        from exploracoder_jupyter.evaluation.report.plots import draw_plots
 
-
-def render_report(summary: Summary, *, traces: Path = Path()) -> str:
-    """Render a summary as a page.
-
-    Args:
-        summary: of the results.
-        traces: the folder to which the paths of traces are relative, relative to that of the page.
-    """
-    plots, missing_plots = _plots(summary)
+        plots = draw_plots(summary)
+    except ModuleNotFoundError:
+        missing_plots = "Plots need the extra `bench`: pip install 'exploracoder-jupyter[bench]'."
+    digest = hashlib.sha256(_file("sort_table.js").encode()).digest()
     shown = max(_MAX_PROGRAMS // max(len(summary.arms), 1), 1)
-    return (
+    page = (
         _environment(traces)
         .get_template("report.html.j2")
         .render(
@@ -95,16 +84,11 @@ def render_report(summary: Summary, *, traces: Path = Path()) -> str:
             generator=f"{GENERATOR} {__version__}",
             style=Markup(f"{page_style()}\n{_file('report.css')}"),
             script=Markup(_file("sort_table.js")),
-            script_hash=_hash(_file("sort_table.js")),
+            script_hash=f"sha256-{base64.b64encode(digest).decode()}",
         )
     )
-
-
-def _plots(summary: Summary) -> tuple[list[Plot], str]:
-    try:
-        return draw_plots(summary), ""
-    except MissingRequirement as missing:
-        return [], str(missing)
+    write_atomic(path, page.encode("utf-8", "replace"))
+    return path
 
 
 def _trace_link(row: UnitResult, traces: Path) -> str:
@@ -115,24 +99,9 @@ def _trace_link(row: UnitResult, traces: Path) -> str:
     return quote((PurePosixPath(traces.as_posix()) / trace).as_posix())
 
 
-def _program(row: UnitResult) -> Markup:
-    code = (
-        row.code if len(row.code) <= _MAX_CODE else f"{row.code[:_MAX_CODE]}\n# … {len(row.code):,} characters in all"
-    )
-    return code_html(code, f"Solution of {row.problem}")
-
-
-def _json_text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 @cache
 def _file(name: str) -> str:
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8").strip()
-
-
-def _hash(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _environment(traces: Path) -> Environment:
@@ -143,5 +112,14 @@ def _environment(traces: Path) -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    environment.filters.update(trace_link=lambda row: _trace_link(row, traces), program=_program, json_text=_json_text)
+
+    def program(row: UnitResult) -> Markup:
+        more = f"\n# … {len(row.code):,} characters in all" if len(row.code) > _MAX_CODE else ""
+        return code_html(f"{row.code[:_MAX_CODE]}{more}", f"Solution of {row.problem}")
+
+    environment.filters.update(
+        trace_link=lambda row: _trace_link(row, traces),
+        program=program,
+        json_text=lambda value: json.dumps(value, ensure_ascii=False),
+    )
     return environment

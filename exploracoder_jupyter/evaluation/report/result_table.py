@@ -1,32 +1,23 @@
-"""The tables of a report as data, from which HTML and Markdown are rendered."""
+"""The tables of a report as data, from which a page and a terminal show them, and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
-from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES, Measure, Unit
-from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
+from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES, Unit
+from exploracoder_jupyter.evaluation.measures.summary import Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import interval_text, p_value_text, value_text
+from exploracoder_jupyter.trace.cells.escaped_text import prose
 
 _QUALITY: Final = ("pass@1", "success@1", "test_rate", "invented", "recall", "precision", "faults")
-_COST: Final = (
-    "tokens",
-    "tokens_per_solved",
-    "cost",
-    "cost_per_solved",
-    "calls",
-    "seconds",
-    "executions",
-    "prompt_tokens",
-    "completion_tokens",
-)
+_COST: Final = ("tokens", "tokens_per_solved", "cost", "cost_per_solved", "calls", "seconds", "executions")
+_COST_BY_KIND: Final = ("prompt_tokens", "completion_tokens")
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column after the first one, which names the arm."""
 
     title: str
@@ -45,8 +36,7 @@ class Cell:
     """Whether no other arm has a better value."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row; `name` is its header."""
 
     name: str
@@ -81,7 +71,7 @@ def quality_table(summary: Summary) -> ResultTable:
 
 def cost_table(summary: Summary) -> ResultTable:
     """Return what a run of the arms costs; measures that no arm has are left out."""
-    return _measure_table("cost", "Cost of a run", summary, _COST)
+    return _measure_table("cost", "Cost of a run", summary, _COST + _COST_BY_KIND)
 
 
 def pair_table(summary: Summary) -> ResultTable:
@@ -113,39 +103,30 @@ def curve_table(summary: Summary) -> ResultTable:
 
 
 def _measure_table(identity: str, caption: str, summary: Summary, keys: Sequence[str]) -> ResultTable:
-    known = {key for arm in summary.arms for key in keys if arm.estimates[key].value is not None}
     by_key = {measure.key: measure for measure in MEASURES}
-    measures = [by_key[key] for key in keys if key in known]
-    best = {measure.key: _best(measure, summary.arms) for measure in measures}
+    columns, cells = list[Column](), list[list[Cell]]()
+    for measure in (by_key[key] for key in keys):
+        estimates = [arm.estimates[measure.key] for arm in summary.arms]
+        values = _values(estimates)
+        if values:
+            columns.append(Column(measure.title, measure.meaning))
+            choose = max if measure.better == "higher" else min
+            best = choose(values) if len({*values}) > 1 else None
+            cells.append([_cell(estimate, measure.unit, best) for estimate in estimates])
     rows = (
-        TableRow(
-            arm.name,
-            tuple(_cell(arm.estimates[one.key], one.unit, best[one.key]) for one in measures),
-            arm.on_front,
-        )
-        for arm in summary.arms
+        TableRow(arm.name, of_arm, arm.on_front)
+        for arm, of_arm in zip(summary.arms, zip(*cells, strict=True), strict=True)
     )
-    columns = tuple(Column(measure.title, measure.meaning) for measure in measures)
-    return ResultTable(identity, caption, arm_title(summary), columns, tuple(rows))
+    return ResultTable(identity, caption, arm_title(summary), tuple(columns), tuple(rows))
 
 
-def _best(measure: Measure, arms: Sequence[Arm]) -> float | None:
-    values = _values(arm.estimates[measure.key] for arm in arms)
-    choose = max if measure.better == "higher" else min
-    return choose(values) if len(set(values)) > 1 else None
-
-
-def _values(estimates: Iterator[Estimate]) -> list[float]:
+def _values(estimates: Iterable[Estimate]) -> list[float]:
     return [estimate.value for estimate in estimates if estimate.value is not None]
 
 
 def _cell(estimate: Estimate, unit: Unit, best: float | None = None) -> Cell:
-    return Cell(
-        value_text(estimate, unit),
-        interval_text(estimate, unit),
-        estimate.value,
-        best is not None and estimate.value == best,
-    )
+    is_best = best is not None and estimate.value == best
+    return Cell(value_text(estimate, unit), interval_text(estimate, unit), estimate.value, is_best)
 
 
 def _pair_rows(summary: Summary) -> Iterator[TableRow]:
@@ -167,3 +148,20 @@ def _signed(cell: Cell) -> Cell:
     sign = "+" if cell.order and cell.order > 0 else ""
     value = sign + cell.value.removesuffix(" %")
     return Cell(value.replace("-", "−"), cell.interval.replace("-", "−"), cell.order)
+
+
+def markdown(summary: Summary) -> str:
+    """Render quality, cost and comparison as Markdown tables, with 95 % intervals in parentheses."""
+    if not summary.arms:
+        return "No results.\n"
+    tables = [quality_table(summary), cost_table(summary), *([pair_table(summary)] if summary.pairs else [])]
+    notes = [*summary.notices, "Parentheses contain 95 % intervals (bootstrap over problems)."]
+    return "\n\n".join([*map(_markdown_table, tables), "\n".join(f"- {prose(note)}" for note in notes)]) + "\n"
+
+
+def _markdown_table(table: ResultTable) -> str:
+    lines = [[table.corner, *(column.title for column in table.columns)], ["---"] + ["---:"] * len(table.columns)]
+    for row in table.rows:
+        values = ((f"**{cell.value}**" if cell.best else cell.value, cell.interval) for cell in row.cells)
+        lines.append([prose(row.name), *(f"{value} ({interval})" if interval else value for value, interval in values)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -21,10 +21,12 @@ import anyio
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import ClusterRateLimit
 from exploracoder_jupyter.evaluation.scheduling.manifest import read_manifest
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import Unit, UnitExecution, execute_unit, fault_result
+from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution, execute_unit, fault_result
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.units.unit import Unit
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -44,11 +46,7 @@ class SchedulerLost(ExploraError):
 
 @asynccontextmanager
 async def connect(address: str) -> AsyncIterator[Client]:
-    """Connect to the scheduler at this address.
-
-    Raises:
-        MissingRequirement: Dask is not installed, or the scheduler cannot be reached or has no workers.
-    """
+    """Connect to the scheduler at this address; MissingRequirement if there is none, or Dask is not installed."""
     try:
         from distributed import Client
     except ImportError:
@@ -73,32 +71,21 @@ async def connect(address: str) -> AsyncIterator[Client]:
 async def run_on_cluster(queue: UnitQueue[Unit], execution: UnitExecution, *, client: Client, listen: Listen) -> None:
     """Run the units of the queue; cancelling it stops the units that are running on workers.
 
-    Args:
-        queue: the units that are left.
-        execution: what to do with them.
-        client: from `connect`.
-        listen: called with each result once it is stored.
-
-    Raises:
-        SchedulerLost: the connection was lost; all results so far are stored.
-        EndpointError: the endpoint fails again and again.
-        MissingRequirement: workers cannot run units, for example because this package is not installed there.
-        OSError: a result cannot be stored.
+    SchedulerLost if the connection was lost, EndpointError if the endpoint fails again and again, MissingRequirement if
+    workers cannot run units, for example because this package is not installed there.
     """
     with ResultsWriter(execution.folder) as writer:
+
+        async def run_units() -> None:
+            while unit := queue.take():
+                result = await _run_unit(unit, execution, client)
+                writer.append(result)
+                queue.finish(result)
+                listen(result)
+
         async with anyio.create_task_group() as group:
             for _ in range(min(_WINDOW, queue.left)):
-                group.start_soon(_run_units, queue, execution, client, writer, listen)
-
-
-async def _run_units(
-    queue: UnitQueue[Unit], execution: UnitExecution, client: Client, writer: ResultsWriter, listen: Listen
-) -> None:
-    while unit := queue.take():
-        result = await _run_unit(unit, execution, client)
-        writer.append(result)
-        queue.finish(result)
-        listen(result)
+                group.start_soon(run_units)
 
 
 async def _run_unit(unit: Unit, execution: UnitExecution, client: Client) -> UnitResult:
@@ -138,8 +125,6 @@ def run_task(unit: Unit, execution: UnitExecution) -> UnitResult:
 async def _run_wanted(unit: Unit, execution: UnitExecution) -> UnitResult:
     from distributed import get_worker
 
-    from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import ClusterRateLimit
-
     worker, result = get_worker(), None
     key = worker.get_current_task()
     async with anyio.create_task_group() as group:
@@ -153,7 +138,9 @@ async def _run_wanted(unit: Unit, execution: UnitExecution) -> UnitResult:
 
         group.start_soon(cancel_if_unwanted)
         result = await execute_unit(unit, execution, ClusterRateLimit(execution.evaluation, execution.limits))
-        _store_if_shared(result, execution)
+        with _storing:
+            if writer := _shared_writer(execution.folder, execution.evaluation):
+                writer.append(result)
         group.cancel_scope.cancel()
     if result is None:
         raise RuntimeError(f"The unit {unit.digest} was cancelled.")
@@ -163,15 +150,9 @@ async def _run_wanted(unit: Unit, execution: UnitExecution) -> UnitResult:
 _storing = threading.Lock()
 
 
-def _store_if_shared(result: UnitResult, execution: UnitExecution) -> None:
-    """Store the result here too if the folder of the evaluation is visible on this machine."""
-    with _storing:
-        if writer := _shared_writer(execution.folder, execution.evaluation):
-            writer.append(result)
-
-
 @lru_cache(maxsize=4)
 def _shared_writer(folder: Path, evaluation: str) -> ResultsWriter | None:
+    """Return a writer if the folder of the evaluation is visible on this machine."""
     try:
         manifest = read_manifest(folder)
         return ResultsWriter(folder) if manifest and manifest.id == evaluation else None

@@ -15,11 +15,12 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import anyio
 
@@ -72,90 +73,81 @@ class RequestTimes(NamedTuple):
         return self._replace(by_tokens=since + _MINUTE * tokens / limits.tokens_per_minute)
 
 
-class RateLimit(Protocol):
-    """The limit as one worker uses it. Implementations: `LocalRateLimit`, `dask_rate_limit.ClusterRateLimit`."""
+Change = Callable[[float, RequestTimes], tuple[float, RequestTimes]]
+"""Takes the time and the shared times; returns the seconds to wait and the new times."""
+
+
+class RateLimit(ABC):
+    """The limit as one worker uses it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
 
     async def reserve(self, tokens: int) -> float:
         """Reserve a request with so many tokens. Returns the seconds to wait before it."""
-        ...
+
+        def change(now: float, times: RequestTimes) -> tuple[float, RequestTimes]:
+            start, after = times.reserve(now, tokens, self.limits)
+            return start - now, after
+
+        return await anyio.to_thread.run_sync(self._update, change)
 
     async def correct(self, tokens: int) -> None:
         """Count so many more tokens (or fewer, if negative) than were reserved."""
-        ...
+        await anyio.to_thread.run_sync(self._update, lambda now, times: (0.0, times.correct(now, tokens, self.limits)))
 
+    @abstractmethod
     def slot(self) -> AbstractAsyncContextManager[None]:
         """Wait for one of the concurrent requests, and occupy it within the context."""
-        ...
+
+    @abstractmethod
+    def _update(self, change: Change) -> float:
+        """Change the shared times, and return the seconds to wait."""
 
 
-class LocalRateLimit:
-    """The limit for the processes of this machine that share a folder."""
+class LocalRateLimit(RateLimit):
+    """The limit for the processes of this machine that share a folder, in which lockfiles are created."""
 
     def __init__(self, folder: Path, limits: Limits, *, clock: Clock = time.time) -> None:
-        """Create the folder of the lockfiles, if there is none."""
+        super().__init__(limits)
         self._folder = folder
-        self._limits = limits
         self._clock = clock
         folder.mkdir(parents=True, exist_ok=True)
 
-    async def reserve(self, tokens: int) -> float:
-        """Reserve a request; see `RateLimit`."""
-        return await anyio.to_thread.run_sync(self._reserve, tokens)
-
-    async def correct(self, tokens: int) -> None:
-        """Correct a reservation; see `RateLimit`."""
-        await anyio.to_thread.run_sync(self._correct, tokens)
-
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """Occupy one of the concurrent requests; see `RateLimit`."""
-        if self._limits.concurrent is None:
+        """See `RateLimit`."""
+        if self.limits.concurrent is None:
             yield
             return
-        while (file := self._lock_slot(self._limits.concurrent)) is None:
+        while (file := self._lock_slot(self.limits.concurrent)) is None:
             await anyio.sleep(_PAUSE)
         try:
             yield
         finally:
             os.close(file)
 
-    def _reserve(self, tokens: int) -> float:
-        with self._locked_times() as times:
-            now = self._clock()
-            start, times.now = times.now.reserve(now, tokens, self._limits)
-            return start - now
-
-    def _correct(self, tokens: int) -> None:
-        with self._locked_times() as times:
-            times.now = times.now.correct(self._clock(), tokens, self._limits)
-
-    @contextmanager
-    def _locked_times(self) -> Iterator[_Times]:
-        file = os.open(self._folder / "times.json", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def _update(self, change: Change) -> float:
+        file = self._open("times.json")
         try:
             lock(file)
-            times = _Times(_read_times(file))
-            yield times
+            wait, times = change(self._clock(), _read_times(file))
             os.ftruncate(file, 0)
-            os.pwrite(file, json.dumps(times.now).encode(), 0)
+            os.pwrite(file, json.dumps(times).encode(), 0)
+            return wait
         finally:
             os.close(file)
 
     def _lock_slot(self, slots: int) -> int | None:
-        """Lock the first free slot, and return its file."""
         for number in range(slots):
-            file = os.open(self._folder / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = self._open(f"{number}.lock")
             if try_lock(file):
                 return file
             os.close(file)
         return None
 
-
-class _Times:
-    """The shared times while their file is locked."""
-
-    def __init__(self, now: RequestTimes) -> None:
-        self.now = now
+    def _open(self, name: str) -> int:
+        return os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
 def _read_times(file: int) -> RequestTimes:
@@ -168,10 +160,9 @@ def _read_times(file: int) -> RequestTimes:
 class RateLimitedModel:
     """Waits before each request until the limit allows it."""
 
-    def __init__(self, model: Model, limit: RateLimit, limits: Limits) -> None:
+    def __init__(self, model: Model, limit: RateLimit) -> None:
         self._model = model
         self._limit = limit
-        self._limits = limits
 
     @property
     def name(self) -> str:
@@ -179,14 +170,10 @@ class RateLimitedModel:
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Wait, then yield the replies of the wrapped model.
-
-        Raises:
-            EndpointError: from the model.
-        """
+        """Wait, then yield the replies of the wrapped model."""
         async with self._limit.slot():
             reserved = estimated_tokens(request)
-            if self._limits.are_timed:
+            if self._limit.limits.are_timed:
                 await anyio.sleep(await self._limit.reserve(reserved))
             used = 0
             try:
@@ -195,7 +182,7 @@ class RateLimitedModel:
                         used += reply.usage.prompt_tokens + reply.usage.completion_tokens
                         yield reply
             finally:
-                if used and self._limits.tokens_per_minute:
+                if used and self._limit.limits.tokens_per_minute:
                     with anyio.CancelScope(shield=True):
                         await self._limit.correct(used - reserved)
 

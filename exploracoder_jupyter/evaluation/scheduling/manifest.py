@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
@@ -23,6 +24,15 @@ from exploracoder_jupyter.evaluation.problems.problem import Problem
 EVALUATIONS = "evaluations"
 _NAME = "manifest.json"
 _FORMAT = 1
+_WORDS = {
+    "problem_set": "problems",
+    "problems_digest": "problems",
+    "version": "versions of this package",
+    "format": "versions of this package",
+    "model": "models",
+    "replies": "recorded replies",
+}
+"""What differs where a field does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +72,35 @@ def problems_digest(problems: Iterable[Problem]) -> str:
 
 
 def default_folder(beside: Path, problem_set: str, now: datetime) -> Path:
-    """Create and return an unused folder `evaluations/<problem set>-<yyyymmdd-hhmmss>`.
-
-    Raises:
-        UsageError: it cannot be created.
-    """
+    """Create and return an unused folder `evaluations/<problem set>-<yyyymmdd-hhmmss>`."""
     stem = f"{re.sub(r'[^A-Za-z0-9._-]+', '-', problem_set).strip('.-')[:60] or 'problems'}-{now:%Y%m%d-%H%M%S}"
-    number = 1
-    while True:
+    for number in count(1):
         folder = beside / EVALUATIONS / (stem if number == 1 else f"{stem}-{number}")
         try:
             folder.mkdir(parents=True)
-            return folder
+            break
         except FileExistsError:
-            number += 1
+            continue
         except OSError as error:
             raise _unwritable(folder, error) from error
+    return folder
 
 
 def prepare_folder(folder: Path, wanted: Manifest, *, resume: bool) -> Manifest:
-    """Write the manifest into a new folder, or check that the folder's evaluation is the wanted one.
-
-    Returns:
-        The manifest in the folder.
-
-    Raises:
-        UsageError: there is nothing to resume, another evaluation is in the folder, or it cannot be written.
-    """
+    """Write the manifest into a new folder, or check that the folder's evaluation is the wanted one, and return it."""
     recorded = read_manifest(folder)
     if recorded is None:
         if resume:
             raise UsageError(f"There is no evaluation in {str(folder)!r}.", remedy="Omit --resume to start one.")
-        _write(folder, wanted)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(folder / _NAME, _MANIFEST.dump_json(wanted, indent=2) + b"\n")
+        except OSError as error:
+            raise _unwritable(folder, error) from error
         return wanted
-    if different := _differences(recorded, wanted):
+    compared = [one.name for one in fields(Manifest) if one.compare]
+    changed = [name for name in compared if getattr(recorded, name) != getattr(wanted, name)]
+    if different := dict.fromkeys(_WORDS.get(name, name) for name in changed):
         raise UsageError(
             f"The evaluation in {str(folder)!r} was started with other {' and '.join(different)}.",
             remedy="Repeat its arguments, or name another folder with --out.",
@@ -109,11 +114,7 @@ def prepare_folder(folder: Path, wanted: Manifest, *, resume: bool) -> Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return the manifest in a folder; `None` if there is none.
-
-    Raises:
-        UsageError: it is not readable, or was written by a newer version of this package.
-    """
+    """Return the manifest in a folder; `None` if there is none."""
     path = folder / _NAME
     try:
         return _MANIFEST.validate_json(path.read_bytes())
@@ -122,30 +123,6 @@ def read_manifest(folder: Path) -> Manifest | None:
     except (OSError, ValidationError) as error:
         remedy = "Name another folder with --out."
         raise UsageError(f"{str(path)!r} is not the manifest of an evaluation.", remedy=remedy) from error
-
-
-def _write(folder: Path, manifest: Manifest) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_atomic(folder / _NAME, _MANIFEST.dump_json(manifest, indent=2) + b"\n")
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-
-
-def _differences(recorded: Manifest, wanted: Manifest) -> list[str]:
-    names = [one.name for one in fields(Manifest) if one.compare]
-    different = [name for name in names if getattr(recorded, name) != getattr(wanted, name)]
-    return list(dict.fromkeys(_WORDS.get(name, name) for name in different))
-
-
-_WORDS = {
-    "problem_set": "problems",
-    "problems_digest": "problems",
-    "version": "versions of this package",
-    "format": "versions of this package",
-    "model": "models",
-    "replies": "recorded replies",
-}
 
 
 def _unwritable(folder: Path, error: OSError) -> UsageError:

@@ -11,31 +11,21 @@ from exploracoder_jupyter.evaluation.scheduling.results_store import is_final
 
 
 class Progress:
-    """Counts the results of an evaluation.
-
-    Args:
-        units: number of units of each strategy.
-        known: results from before it was resumed; they say how many tokens a unit takes, but not how long.
-        clock: seconds.
-    """
+    """Counts the results of an evaluation."""
 
     def __init__(
-        self,
-        units: dict[str, int],
-        known: Iterable[UnitResult] = (),
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, units: dict[str, int], known: Iterable[UnitResult] = (), *, clock: Callable[[], float] = time.monotonic
     ) -> None:
+        """`units` has the number of units of each strategy, `known` the results from before it was resumed: they say
+        how many tokens a unit takes, but not how long.
+        """
         self._units = units
         self._done: Counter[str] = Counter()
         self._tokens: Counter[str] = Counter()
         self._clock = clock
         self._began = clock()
         self._here = 0
-        self.solved = 0
-        """Units whose solutions pass all tests."""
-        self.failed = 0
-        """The other units that are done."""
+        self.solved = self.failed = 0
         self.cost: float | None = 0.0
         """In money; `None` if that of any unit is unknown."""
         for result in known:

@@ -11,8 +11,8 @@ import json
 import os
 import platform
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from types import TracebackType, UnionType
@@ -34,11 +34,6 @@ class ResultsWriter:
     """Appends rows to a new file of its own in the folder of an evaluation."""
 
     def __init__(self, folder: Path) -> None:
-        """Create the file.
-
-        Raises:
-            OSError: it cannot be created.
-        """
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         name = f"{time.time_ns():020d}-{platform.node()}-{os.getpid()}-{token_hex(4)}.jsonl"
         self.path = folder / FOLDER / name
@@ -46,11 +41,7 @@ class ResultsWriter:
         self._is_torn = False
 
     def append(self, result: UnitResult) -> None:
-        """Append a row; it is in the file, though not yet on the disk, when this returns.
-
-        Raises:
-            OSError: the row could not be written, for example because the disk is full.
-        """
+        """Append a row; it is in the file, though not yet on the disk, when this returns. OSError if that failed."""
         start = b"\n" if self._is_torn else b""  # after a row that the disk had no space for
         row = memoryview(start + _ROW.dump_json(result) + b"\n")
         self._is_torn = True
@@ -79,14 +70,14 @@ def is_final(result: UnitResult) -> bool:
 
 
 def read_results(folder: Path) -> list[UnitResult]:
-    """Read the results in the folder of an evaluation, one a unit, in the order of their first rows.
-
-    Lines that are not complete rows are skipped.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    return unique_results(row for path in sorted((folder / FOLDER).glob("*.jsonl")) for row in _read_rows(path))
+    """Read the results in the folder of an evaluation, one a unit, in the order of their first rows."""
+    rows = []
+    for path in sorted((folder / FOLDER).glob("*.jsonl")):
+        with path.open("rb") as file:
+            for line in file:
+                with suppress(ValidationError):  # torn by the end of its writer
+                    rows.append(_ROW.validate_json(line))
+    return unique_results(rows)
 
 
 def unique_results(rows: Iterable[UnitResult]) -> list[UnitResult]:
@@ -99,54 +90,29 @@ def unique_results(rows: Iterable[UnitResult]) -> list[UnitResult]:
     return list(found.values())
 
 
-def _read_rows(path: Path) -> Iterator[UnitResult]:
-    with path.open("rb") as file:
-        for line in file:
-            try:
-                yield _ROW.validate_json(line)
-            except ValidationError:  # torn by the end of its writer
-                continue
-
-
 def write_parquet(results: Sequence[UnitResult], folder: Path) -> Path | None:
     """Write the results to `results.parquet`, replacing it atomically; mappings are columns with JSON text.
 
-    Returns:
-        The path; `None` where pyarrow is not installed.
-
-    Raises:
-        OSError: the file could not be written.
+    Returns its path; `None` where pyarrow is not installed.
     """
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
         return None
-    path = folder / PARQUET
     temporary = folder / f".{PARQUET}.{token_hex(4)}.tmp"
-    schema = _parquet_schema(arrow)
+    schema = arrow.schema([(name, _parquet_type(arrow, hint)) for name, hint in get_type_hints(UnitResult).items()])
     try:
         with parquet.ParquetWriter(temporary, schema, compression="zstd") as writer:
             for start in range(0, len(results), _ROWS_AT_ONCE):
-                columns = _parquet_columns(results[start : start + _ROWS_AT_ONCE])
+                columns: dict[str, list[object]] = {}
+                for name in schema.names:
+                    values = (getattr(result, name) for result in results[start : start + _ROWS_AT_ONCE])
+                    columns[name] = [json.dumps(value) if isinstance(value, dict) else value for value in values]
                 writer.write_table(arrow.Table.from_pydict(columns, schema=schema))
-        temporary.replace(path)
+        return temporary.replace(folder / PARQUET)
     finally:
         temporary.unlink(missing_ok=True)
-    return path
-
-
-def _parquet_columns(results: Sequence[UnitResult]) -> dict[str, list[object]]:
-    columns = {field.name: [getattr(result, field.name) for result in results] for field in fields(UnitResult)}
-    return {
-        name: [json.dumps(value) if isinstance(value, dict) else value for value in values]
-        for name, values in columns.items()
-    }
-
-
-def _parquet_schema(arrow: Any) -> Any:
-    hints = get_type_hints(UnitResult)
-    return arrow.schema([(name, _parquet_type(arrow, hint)) for name, hint in hints.items()])
 
 
 def _parquet_type(arrow: Any, hint: Any) -> Any:

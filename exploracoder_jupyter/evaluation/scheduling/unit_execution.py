@@ -2,61 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
 
 from exploracoder_jupyter.core.errors import format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RateLimit, RateLimitedModel
+from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
-from exploracoder_jupyter.pipeline.ports import Model
 
-ModelWrapper = Callable[[Model], Model]
-
-
-class Unit(Protocol):
-    """One sample of one strategy on one problem; can be pickled."""
-
-    @property
-    def digest(self) -> str:
-        """Digest of everything that determines the unit."""
-        ...
-
-    @property
-    def problem(self) -> Problem:
-        """The problem."""
-        ...
-
-    @property
-    def strategy(self) -> str:
-        """Registered name of the strategy."""
-        ...
-
-    @property
-    def sample(self) -> int:
-        """Number of the sample, from 0."""
-        ...
-
-
-class RunUnit(Protocol):
-    """A coroutine function that can be pickled."""
-
-    async def __call__(
-        self, unit: Any, results: Path, /, *, wrap: ModelWrapper, replies: ReplyRecording | None
-    ) -> UnitResult:
-        """Run a unit and its tests.
-
-        Args:
-            unit: what to run.
-            results: folder of the results, where the trace belongs.
-            wrap: returns the model with the rate limit; is applied to the model that makes requests.
-            replies: where the replies of the model are recorded, or come from.
-        """
-        ...
+RunUnit = Callable[..., Awaitable[UnitResult]]
+"""Runs a unit and its tests, as `units.unit_runner.run_unit` does. Can be pickled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +56,7 @@ async def execute_unit(unit: Unit, execution: UnitExecution, limit: RateLimit) -
         return await execution.run(
             unit,
             execution.folder,
-            wrap=lambda model: RateLimitedModel(model, limit, execution.limits),
+            wrap=lambda model: RateLimitedModel(model, limit),
             replies=execution.replies.of(unit) if execution.replies else None,
         )
     except Exception as error:
@@ -107,18 +65,15 @@ async def execute_unit(unit: Unit, execution: UnitExecution, limit: RateLimit) -
 
 def fault_result(unit: Unit, model: str, fault: str) -> UnitResult:
     """Return the result of a unit that this program failed to run."""
+    problem = unit.problem
     return UnitResult(
         unit=unit.digest,
-        problem=unit.problem.id,
-        problem_set=unit.problem.problem_set,
+        problem=problem.id,
+        problem_set=problem.problem_set,
         strategy=unit.strategy,
         model=model,
         sample=unit.sample,
-        outcome="stopped",
-        passed=False,
-        ran=False,
-        tests_passed=0,
-        tests=len(unit.problem.tests),
+        tests=len(problem.tests),
         failure="fault",
         fault=fault,
     )

@@ -1,28 +1,29 @@
-"""Decides which unit runs next; `retry_policy` decides which run again. Pure: knows no process and no clock.
+"""Decides which unit runs next, which run again, and when an evaluation stops. Pure: knows no process and no clock.
 
 Workers of this machine, a Dask cluster and the simulation in `benchmarks/evaluation_scale.py` use the same queue.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterable
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
+from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.scheduling.retry_policy import RetryPolicy
+
+MOST_ATTEMPTS: Final = 3
+"""How often a unit is started at most, if its worker dies each time."""
+_ENDPOINT_FAILURES: Final = 20
+"""Number of units in a row that the endpoint fails before the evaluation stops."""
 
 
-class Digested(Protocol):
-    """What the queue needs of a unit."""
-
+class _Digested(Protocol):
     @property
-    def digest(self) -> str:
-        """Identifies the unit."""
-        ...
+    def digest(self) -> str: ...
 
 
-U = TypeVar("U", bound=Digested)
+U = TypeVar("U", bound=_Digested)
 
 
 class UnitQueue(Generic[U]):
@@ -33,8 +34,8 @@ class UnitQueue(Generic[U]):
         unique = {unit.digest: unit for unit in units}
         self._waiting = deque(unit for digest, unit in unique.items() if digest not in done)
         self._active: dict[str, U] = {}
-        self._retry_policy = RetryPolicy()
-        self._stopped = False
+        self._deaths: Counter[str] = Counter()
+        self._endpoint_failures = 0
 
     @property
     def left(self) -> int:
@@ -46,36 +47,29 @@ class UnitQueue(Generic[U]):
         """Number of units that are taken and neither finished nor lost."""
         return len(self._active)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether no unit is active and none is to be taken any more."""
-        return not self._active and (self._stopped or not self._waiting)
-
     def take(self) -> U | None:
         """Return the next unit to run; `None` if there is none now."""
-        if self._stopped or not self._waiting:
+        if not self._waiting:
             return None
         unit = self._waiting.popleft()
         self._active[unit.digest] = unit
         return unit
 
     def finish(self, result: UnitResult) -> None:
-        """Record that an active unit has a result.
-
-        Raises:
-            EndpointError: the endpoint has failed so many units in a row that going on would not help.
-        """
+        """Record the result of an active unit; EndpointError if the endpoint has failed too many units in a row."""
         self._active.pop(result.unit, None)
-        self._retry_policy.count_result(endpoint_failed=result.failure == "endpoint")
+        self._endpoint_failures = self._endpoint_failures + 1 if result.failure == "endpoint" else 0
+        if self._endpoint_failures >= _ENDPOINT_FAILURES:
+            raise EndpointError(
+                f"The model's endpoint failed for {self._endpoint_failures} units in a row.",
+                remedy="Fix it, then continue with --resume.",
+            )
 
     def lose(self, digest: str) -> bool:
         """Record that the worker of an active unit died. Returns whether the unit will run again."""
         unit = self._active.pop(digest)
-        runs_again = self._retry_policy.retries_after_death(digest)
+        self._deaths[digest] += 1
+        runs_again = self._deaths[digest] < MOST_ATTEMPTS
         if runs_again:
             self._waiting.appendleft(unit)
         return runs_again
-
-    def stop(self) -> None:
-        """Hand out no further units."""
-        self._stopped = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from exploracoder_jupyter.core.types import ErrorInfo
 from exploracoder_jupyter.pipeline.exploring.called_apis import (
@@ -20,6 +20,7 @@ from exploracoder_jupyter.pipeline.exploring.called_apis import (
     import_aliases,
 )
 from exploracoder_jupyter.pipeline.ports import Branch, Knowledge
+from exploracoder_jupyter.text.python_code import parse_python
 
 _PROBE = """
 def _explora_missing(paths, members, roots):
@@ -63,18 +64,10 @@ async def find_missing_apis(
 ) -> tuple[str, ...]:
     """Return the names that the code accesses on the libraries and that do not exist there, in order of appearance.
 
-    Args:
-        start: the state before the solution; stays unchanged.
-        code: the solution.
-        roots: import names of the libraries.
-        setup: code that ran before, whose imports are valid in the solution.
-        errors: exceptions of the solution.
-        timeout: in seconds.
-
-    Raises:
-        KernelError: no kernel could be started.
+    `start` is the state before the solution, and stays unchanged; `roots` are the import names of the libraries;
+    imports of the `setup` are valid in the solution, whose exceptions are `errors`.
     """
-    paths = [*dict.fromkeys(_accessed_paths(code, setup, roots))]
+    paths = _accessed_paths(code, setup, roots)
     members = [found.groups() for error in errors if (found := _MEMBER.match(error.message))]
     if not (paths or members):
         return ()
@@ -85,7 +78,11 @@ async def find_missing_apis(
         observation = await branch.run(probe, timeout=timeout)
     finally:
         await branch.close()
-    return _parse_names("".join(str(output.get("text", "")) for output in observation.outputs))
+    printed = "".join(str(output.get("text", "")) for output in observation.outputs)
+    try:
+        return tuple(json.loads(printed.strip().splitlines()[-1]))
+    except (ValueError, IndexError):  # the probe did not run
+        return ()
 
 
 def measure_gold_apis(
@@ -94,13 +91,8 @@ def measure_gold_apis(
     """Return recall and precision of the gold APIs among those of the libraries that the code calls.
 
     Either is `None` if it is undefined: without gold APIs, and precision also if no API of the libraries is called.
-
-    Args:
-        code: the solution.
-        gold: the APIs that a solution needs, each as names of which one suffices: paths, or ends of paths.
-        knowledge: the libraries.
-        setup: code that ran before.
-        types: variables of the solution with the paths of their types.
+    Each gold API has several names of which one suffices: paths, or ends of paths. `types` has the variables of the
+    solution with the paths of their types.
     """
     if not gold:
         return None, None
@@ -123,49 +115,21 @@ def _is_same(called: str, wanted: str) -> bool:
     return called == wanted or called.endswith(f".{wanted}") or wanted.endswith(f".{called}")
 
 
-def _accessed_paths(code: str, setup: str, roots: Collection[str]) -> Iterator[str]:
-    """Yield the paths that the code imports from the libraries, or accesses through names of imports."""
-    trees = [tree for text in (setup, code) if (tree := _parse(text))]
-    if not trees or _parse(code) is None:
-        return
-    bound = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name) and _is_bound(node)}
+def _accessed_paths(code: str, setup: str, roots: Collection[str]) -> list[str]:
+    """Return the paths that the code imports from the libraries, or accesses through names of imports."""
+    trees = [parse_python(text) for text in (setup, code)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     aliases = {name: path for tree in trees for name, path in import_aliases(tree).items() if name not in bound}
-    for path in (*_imported_paths(trees[-1]), *_chained_paths(trees[-1], aliases)):
-        if path.partition(".")[0] in roots:
-            yield path
-
-
-def _imported_paths(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    found: list[str] = []
+    for node in ast.walk(trees[-1]):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*")
-
-
-def _chained_paths(tree: ast.AST, aliases: Mapping[str, str]) -> Iterator[str]:
-    """Yield the longest chains of attributes: `a.b.c`, and not also `a.b`."""
-    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            found += [f"{node.module}.{alias.name}" for alias in node.names if alias.name != "*"]
+        elif isinstance(node, ast.Attribute) and id(node) not in inner:  # `a.b.c`, and not also `a.b`
             chain = attribute_chain(node)
             if chain and chain[0] in aliases:
-                yield ".".join([aliases[chain[0]], *chain[1:]])
-
-
-def _is_bound(node: ast.Name) -> bool:
-    return not isinstance(node.ctx, ast.Load)
-
-
-def _parse(code: str) -> ast.Module | None:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def _parse_names(text: str) -> tuple[str, ...]:
-    try:
-        return tuple(json.loads(text.strip().splitlines()[-1]))
-    except (ValueError, IndexError):  # the probe did not run
-        return ()
+                found.append(".".join([aliases[chain[0]], *chain[1:]]))
+    return [path for path in dict.fromkeys(found) if path.partition(".")[0] in roots]

@@ -7,7 +7,7 @@ as in the checks of users, so that an object that claims to equal everything equ
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from secrets import token_hex
@@ -20,6 +20,7 @@ from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_tes
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check_equality import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
+from exploracoder_jupyter.text.python_code import parse_python
 
 NO_SOLUTION = "no solution"
 WRONG_RESULT = "wrong result"
@@ -57,30 +58,36 @@ class TestOutcome:
 
 
 async def run_hidden_tests(start: Branch, problem: Problem, code: str, *, timeout: float) -> TestOutcome:
-    """Run a solution and then each test.
+    """Run a solution and then each test, each for at most `timeout` seconds.
 
-    Args:
-        start: the state after the problem's setup; stays unchanged.
-        problem: has the tests.
-        code: the solution.
-        timeout: seconds for the solution, and for each test.
-
-    Raises:
-        KernelError: no kernel could be started.
+    `start` is the state after the problem's setup, and stays unchanged.
     """
-    if _INSPECTION & _mentioned(code):
+    mentioned: set[str] = set()
+    for node in ast.walk(parse_python(code)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
+                mentioned.add(name)
+    if _INSPECTION & mentioned:
         return TestOutcome(failure=TAMPERING)
     return await retry_on_branching_change(lambda: _run(start, problem, code, timeout))
 
 
 async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> TestOutcome:
-    name = f"_explora_{token_hex(8)}"
+    name, imported = f"_explora_{token_hex(8)}", set[str]()
+    for node in (node for test in problem.tests for node in ast.walk(parse_python(test))):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            imported.add(node.module)
+    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("guarded_tests.py").read_text("utf-8")
+    source += f"\ninstall(__name__, {sorted(imported)!r}, NAMESPACE)"
     [branch] = await start.fork(1)
     try:
-        await branch.run(_install_code(name, problem.tests), timeout=timeout)
+        # saves what the tests need before the solution runs; binds no name
+        await branch.run(_INSTALL.format(source=source, name=name), timeout=timeout)
         solved = await branch.run(code, timeout=timeout)
         if not solved.ran:
-            return TestOutcome(failure=_failure(solved), errors=_errors([solved]))
+            return TestOutcome(failure=_failure(solved), errors=(solved.error,) if solved.error else ())
         results = [await _run_test(branch, name, hidden_test_code(test, code), timeout) for test in problem.tests]
     finally:
         with anyio.CancelScope(shield=True):
@@ -90,7 +97,7 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
         ran=True,
         passed=len(results) - len(failed),
         failure=_failure(failed[0]) if failed else "",
-        errors=_errors(failed),
+        errors=tuple(result.error for result in failed if result.error),
         types=dict(solved.names),
     )
 
@@ -98,7 +105,8 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
 async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Observation:
     """Run one test in a fork; the observation is `ok` only if the test proves that it ran to its end."""
     proof = token_hex(16)
-    code = f"import {name}\n{name}.run({_decide_equality(test)!r}, {proof!r})"
+    with suppress(SyntaxError, ValueError, RecursionError):
+        test = rewrite_equality(test)
     try:
         [branch] = await solved.fork(1)
     except BranchingChanged:
@@ -108,7 +116,7 @@ async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Obs
             return lost
         raise
     try:
-        observation = await branch.run(code, timeout=timeout)
+        observation = await branch.run(f"import {name}\n{name}.run({test!r}, {proof!r})", timeout=timeout)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
@@ -118,51 +126,8 @@ async def _run_test(solved: Branch, name: str, test: str, timeout: float) -> Obs
     return observation if error or not observation.ran else Observation("error", error=ErrorInfo(TAMPERING, ""))
 
 
-def _install_code(name: str, tests: Iterable[str]) -> str:
-    """Return the code that saves what the tests need, before the solution runs; it binds no name."""
-    source = resources.files("exploracoder_jupyter.kernel_agent").joinpath("guarded_tests.py").read_text("utf-8")
-    imported = sorted({module for test in tests for module in _imported_modules(test)})
-    return _INSTALL.format(source=f"{source}\ninstall(__name__, {imported!r}, NAMESPACE)", name=name)
-
-
-def _decide_equality(test: str) -> str:
-    try:
-        return rewrite_equality(test)
-    except (SyntaxError, ValueError, RecursionError):
-        return test
-
-
-def _imported_modules(code: str) -> Iterator[str]:
-    for node in _nodes(code):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-
-
-def _mentioned(code: str) -> set[str]:
-    """Return the names, attributes and strings in the code."""
-    found: set[str] = set()
-    for node in _nodes(code):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.Constant(value=str(name)):
-                found.add(name)
-    return found
-
-
-def _nodes(code: str) -> Iterator[ast.AST]:
-    try:
-        yield from ast.walk(ast.parse(code))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-
-
 def _failure(observation: Observation) -> str:
     """Name the kind of a failure: the status, or the name of the exception."""
     if observation.status != "error" or observation.error is None:
         return observation.status
     return WRONG_RESULT if observation.error.name == "AssertionError" else observation.error.name
-
-
-def _errors(observations: Iterable[Observation]) -> tuple[ErrorInfo, ...]:
-    return tuple(observation.error for observation in observations if observation.error)

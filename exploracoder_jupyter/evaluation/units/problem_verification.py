@@ -11,7 +11,6 @@ from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.solution_scoring import Score, score_solution
 
-_EMPTY = "pass"
 _LARGEST = 2_000_000
 """Maximum size in bytes of a file that is searched for tests."""
 _SHORTEST = 40
@@ -23,9 +22,6 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
     Its reference solution must pass all tests, an empty one must fail at least one, and no file in its folder may
     contain a test or the reference solution, for strategies can read these files. Texts of fewer than 40 characters are
     not searched for, because they may occur by chance.
-
-    Raises:
-        KernelError: no kernel could be started.
     """
     settings = settings or Settings()
     if problem.repository:
@@ -36,12 +32,18 @@ async def verify_problem(problem: Problem, settings: Settings | None = None) -> 
         return f"The file {found} reveals a test or the reference solution: strategies can read it."
     try:
         reference = await score_solution(problem, problem.solution or "", settings)
-        empty = await score_solution(replace(problem, gold_apis=()), _EMPTY, settings)
+        empty = await score_solution(replace(problem, gold_apis=()), "pass", settings)
     except ExploraError as error:
         return str(error)
     if _passes(problem, empty):
         return "An empty solution passes all tests."
-    return _describe_reference(problem, reference)
+    if problem.solution is None:
+        return "The problem has no reference solution."
+    if _passes(problem, reference):
+        return ""
+    tests = reference.tests
+    fault = tests.errors[0].headline if tests.errors else tests.failure
+    return f"The reference solution passes {tests.passed} of {len(problem.tests)} tests; the first failure: {fault}."
 
 
 async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
@@ -63,17 +65,6 @@ async def _verify_in_repository(problem: Problem, settings: Settings) -> str:
 
 def _passes(problem: Problem, score: Score) -> bool:
     return score.tests.ran and score.tests.passed == len(problem.tests)
-
-
-def _describe_reference(problem: Problem, score: Score) -> str:
-    if problem.solution is None:
-        return "The problem has no reference solution."
-    if _passes(problem, score):
-        return ""
-    error = score.tests.errors[0].headline if score.tests.errors else score.tests.failure
-    return (
-        f"The reference solution passes {score.tests.passed} of {len(problem.tests)} tests; the first failure: {error}."
-    )
 
 
 def _revealing_file(problem: Problem) -> str:

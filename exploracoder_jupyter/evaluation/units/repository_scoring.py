@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import AsyncExitStack
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
@@ -16,6 +17,7 @@ from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, WRON
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.testing.branch_test_request import run_tests_in_fork
+from exploracoder_jupyter.repository.testing.testing_report import TestReport
 from exploracoder_jupyter.repository.writing.definition_removal import (
     copy_without_target,
     removable_target,
@@ -29,12 +31,7 @@ NOT_INSERTED = "not inserted"
 
 
 def prepare_repository(problem: Problem, folder: Path) -> Path:
-    """Return a copy of the problem's repository without the target, made below the folder unless it is there.
-
-    Raises:
-        UsageError: the repository has no such target.
-        OSError: it cannot be copied.
-    """
+    """Return a copy of the problem's repository without the target, made below the folder unless it is there."""
     assert problem.repository
     place = folder / f"{problem.problem_set or 'problem'}-{problem.id}"
     if not place.exists():
@@ -49,16 +46,9 @@ def prepare_repository(problem: Problem, folder: Path) -> Path:
 
 
 async def score_in_repository(problem: Problem, code: str, settings: Settings) -> tuple[TestOutcome, int]:
-    """Return the outcome of the tests on a solution, and how many tests there are: those that the reference passes.
+    """Return the outcome of the tests on a solution, which is empty if there is none, and the number of tests.
 
-    Args:
-        problem: names the repository, the target and the tests.
-        code: the solution; empty if there is none.
-        settings: limits of the siblings; `exploration.timeout` limits the tests.
-
-    Raises:
-        UsageError: the repository has no such target.
-        KernelError: no kernel could be started.
+    These are the tests that the reference passes. `exploration.timeout` limits them.
     """
     task = problem.repository
     assert task
@@ -67,46 +57,38 @@ async def score_in_repository(problem: Problem, code: str, settings: Settings) -
         failure = "" if code.strip() else NO_SOLUTION
     except ReplyError:
         path, text, failure = "", "", NOT_INSERTED
-    async with AsyncExitStack() as stack:
-        try:
-            siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=problem.folder))
-            root, seconds = await siblings.root(), settings.exploration.timeout
-            reference = await retry_on_branching_change(lambda: run_tests_in_fork(root, task, {}, seconds=seconds))
-            if failure:
-                return TestOutcome(failure=failure), len(reference.passed)
-            found = await retry_on_branching_change(
-                lambda: run_tests_in_fork(root, task, {path: text}, seconds=seconds)
-            )
-        except Exception as error:
-            raise unwrap_group(error) from None
-    passed = len(found.passed & reference.passed)
-    whole = 0 < passed == len(reference.passed)
-    return TestOutcome(ran=bool(found.results), passed=passed, failure="" if whole else WRONG_RESULT), len(
-        reference.passed
-    )
+    reports = await _run_tests(problem, settings, {}, *([] if failure else [{path: text}]))
+    wanted = reports[0].passed
+    if failure:
+        return TestOutcome(failure=failure), len(wanted)
+    passed = len(reports[1].passed & wanted)
+    failure = "" if 0 < passed == len(wanted) else WRONG_RESULT
+    return TestOutcome(ran=bool(reports[1].results), passed=passed, failure=failure), len(wanted)
 
 
 async def check_tests_run(problem: Problem, settings: Settings) -> None:
-    """Run the tests of a problem on its reference solution.
-
-    Raises:
-        UsageError: none of them passes.
-        KernelError: no kernel could be started.
-    """
-    task = problem.repository
-    assert task
-    try:
-        async with open_siblings(settings.sandbox, workdir=problem.folder) as siblings:
-            root = await siblings.root()
-            seconds = settings.exploration.timeout
-            report = await retry_on_branching_change(lambda: run_tests_in_fork(root, task, {}, seconds=seconds))
-    except Exception as error:
-        raise unwrap_group(error) from None
+    """Run the tests of a problem on its reference solution; UsageError if none of them passes."""
+    [report] = await _run_tests(problem, settings, {})
     if not report.passed:
         raise UsageError(
             f"No test of problem {problem.id!r} passes with its reference solution: {report.counts}.",
             remedy="Install what the tests need, or correct `tests` or `test_command` of the problem.",
         )
+
+
+async def _run_tests(problem: Problem, settings: Settings, *changes: Mapping[str, str]) -> list[TestReport]:
+    """Run the tests with each of these texts of files in the repository."""
+    task, seconds, reports = problem.repository, settings.exploration.timeout, list[TestReport]()
+    assert task
+    try:
+        async with open_siblings(settings.sandbox, workdir=problem.folder) as siblings:
+            root = await siblings.root()
+            for files in changes:
+                run = partial(run_tests_in_fork, root, task, files, seconds=seconds)
+                reports.append(await retry_on_branching_change(run))
+    except Exception as error:
+        raise unwrap_group(error) from None
+    return reports
 
 
 def _with_solution(root: Path, task: RepositoryTask, code: str) -> tuple[str, str]:

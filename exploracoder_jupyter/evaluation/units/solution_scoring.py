@@ -14,8 +14,7 @@ from exploracoder_jupyter.core.types import LibraryInfo, Task
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, TestOutcome, run_hidden_tests
-from exploracoder_jupyter.kernels import Siblings, open_siblings
-from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
@@ -47,17 +46,10 @@ def task_of(problem: Problem) -> Task:
 async def score_solution(
     problem: Problem, code: str, settings: Settings, *, libraries: tuple[LibraryInfo, ...] = ()
 ) -> Score:
-    """Run the hidden tests on a solution, and determine which APIs it uses.
+    """Run the hidden tests on a solution, which is empty if there is none, and determine which APIs it uses.
 
-    Args:
-        problem: has the tests.
-        code: the solution; empty if there is none.
-        settings: limits of the siblings; `exploration.timeout` also limits the solution and each test.
-        libraries: those of the problem as installed, which names their modules; by default, what the problem says.
-
-    Raises:
-        UsageError: the problem's setup fails.
-        KernelError: no kernel could be started.
+    `exploration.timeout` limits the solution and each test. `libraries` are those of the problem as installed, which
+    names their modules; by default, what the problem says.
     """
     if problem.repository:
         from exploracoder_jupyter.evaluation.units.repository_scoring import score_in_repository  # the extra `repo`
@@ -74,35 +66,25 @@ async def score_solution(
             start = await retry_on_branching_change(lambda: run_setup(root, task))
             tests = await run_hidden_tests(start, problem, code, timeout=settings.exploration.timeout)
             roots = {info.name for info in libraries} or {*problem.libraries}
-            missing = await retry_on_branching_change(lambda: _missing(start, problem, code, roots, tests, settings))
-            recall, precision = await _gold(siblings, stack, problem, code, tests, settings)
+            missing = await retry_on_branching_change(
+                lambda: find_missing_apis(
+                    start, code, roots, setup=problem.setup, errors=tests.errors, timeout=settings.exploration.timeout
+                )
+            )
+            if not problem.gold_apis:
+                return Score(tests, total, missing)
+            knowledge = await open_knowledge(
+                problem.libraries,
+                settings,
+                Secrets(),
+                inspect=siblings.inspect,
+                advance=lambda what, done, total: None,
+                emit=lambda event: None,
+                stack=stack,
+                folder=problem.folder,
+                store_introductions=False,
+            )
         except Exception as error:
             raise unwrap_group(error) from None
-    return Score(tests, total, missing, recall, precision)
-
-
-async def _missing(
-    start: Branch, problem: Problem, code: str, roots: set[str], tests: TestOutcome, settings: Settings
-) -> tuple[str, ...]:
-    return await find_missing_apis(
-        start, code, roots, setup=problem.setup, errors=tests.errors, timeout=settings.exploration.timeout
-    )
-
-
-async def _gold(
-    siblings: Siblings, stack: AsyncExitStack, problem: Problem, code: str, tests: TestOutcome, settings: Settings
-) -> tuple[float | None, float | None]:
-    if not problem.gold_apis:
-        return None, None
-    knowledge = await open_knowledge(
-        problem.libraries,
-        settings,
-        Secrets(),
-        inspect=siblings.inspect,
-        advance=lambda what, done, total: None,
-        emit=lambda event: None,
-        stack=stack,
-        folder=problem.folder,
-        store_introductions=False,
-    )
-    return measure_gold_apis(code, problem.gold_apis, knowledge, setup=problem.setup, types=tests.types)
+        gold = measure_gold_apis(code, problem.gold_apis, knowledge, setup=problem.setup, types=tests.types)
+        return Score(tests, total, missing, *gold)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from hashlib import sha256
@@ -25,7 +24,7 @@ _NOT_DETERMINING = {
 }
 """Settings that say where something is, not what it is, and those that the digest contains in another form."""
 _LEFT_OUT = ("view", "history")
-_PROBLEM_LEFT_OUT = ("folder", "solution", "docs")
+_PROBLEM_LEFT_OUT = ("folder", "solution", "docs", "repository")
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,7 @@ class Unit:
 
     @cached_property
     def resolved(self) -> Settings:
-        """All settings.
-
-        Raises:
-            UsageError: one is unknown or has an invalid value.
-        """
+        """All settings; UsageError if one is unknown or has an invalid value."""
         return resolve(
             {**self.settings, "exploration": {**self.settings.get("exploration", {}), "strategy": self.strategy}},
             path=Path(os.devnull),
@@ -65,7 +60,13 @@ class Unit:
     @property
     def changed_settings(self) -> dict[str, JsonValue]:
         """The settings that differ from their defaults, as JSON: `{"exploration": {"candidates": 3}}`."""
-        return dict(_differing(self.resolved))
+        now, default = as_json(self.resolved), as_json(Settings())
+        changed: dict[str, JsonValue] = {}
+        for section, values in now.items():
+            plain = default[section]
+            if isinstance(values, dict) and isinstance(plain, dict) and values != plain:
+                changed[section] = {name: value for name, value in values.items() if value != plain[name]}
+        return changed
 
     @cached_property
     def digest(self) -> str:
@@ -74,12 +75,23 @@ class Unit:
         That is the problem with the content of its documentation, but neither its reference solution nor its folder;
         the strategy, the sample, the model and the settings, but not where files and the endpoint are.
         """
+        determining: dict[str, JsonValue] = {}
+        for section, values in self.changed_settings.items():
+            if section not in _LEFT_OUT and isinstance(values, dict):
+                where = _NOT_DETERMINING.get(section, set())
+                if kept := {name: value for name, value in values.items() if name not in where}:
+                    determining[section] = kept
+        repository = self.problem.repository
+        names = [one.name for one in fields(Problem) if one.name not in _PROBLEM_LEFT_OUT]
         content = {
-            "problem": _problem_content(self.problem),
+            "problem": {
+                **{name: getattr(self.problem, name) for name in names},
+                **({"repository": asdict(repository)} if repository else {}),
+            },
             "docs": [_content_digest(path) for path in self.docs],
             "strategy": self.strategy,
             "sample": self.sample,
-            "settings": _determining(self.changed_settings),
+            "settings": determining,
         }
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return sha256(canonical.encode()).hexdigest()[:32]
@@ -88,32 +100,6 @@ class Unit:
     def docs(self) -> tuple[Path, ...]:
         """Files and folders with documentation: those of the problem, then those of the settings."""
         return tuple(self.problem.folder / path for path in (*self.problem.docs, *self.resolved.retrieval.docs))
-
-
-def _differing(settings: Settings) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the sections with their differing values."""
-    now, default = as_json(settings), as_json(Settings())
-    for section, values in now.items():
-        plain = default[section]
-        if isinstance(values, dict) and isinstance(plain, dict):
-            changed: JsonValue = {name: value for name, value in values.items() if value != plain[name]}
-            if changed:
-                yield section, changed
-
-
-def _determining(changed: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
-    for section, values in changed.items():
-        if section not in _LEFT_OUT and isinstance(values, dict):
-            left_out = _NOT_DETERMINING.get(section, set())
-            found[section] = {name: value for name, value in values.items() if name not in left_out}
-    return {section: values for section, values in found.items() if values}
-
-
-def _problem_content(problem: Problem) -> dict[str, object]:
-    names = (one.name for one in fields(problem) if one.name not in _PROBLEM_LEFT_OUT)
-    found = {name: getattr(problem, name) for name in names if name != "repository"}
-    return found | ({"repository": asdict(problem.repository)} if problem.repository else {})
 
 
 def _content_digest(path: Path) -> str:

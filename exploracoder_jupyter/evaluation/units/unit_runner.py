@@ -7,18 +7,18 @@ written, so that units do not learn from one another.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings_sources import Layer
 from exploracoder_jupyter.core.errors import EndpointError, format_error
-from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
-from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.run_state import RunState, fold_all
+from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.units.solution_scoring import Score, score_solution, task_of
+from exploracoder_jupyter.evaluation.units.solution_scoring import score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.llm import ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Model
@@ -40,17 +40,13 @@ async def run_unit(
 ) -> UnitResult:
     """Run one unit, and return its result, whatever happens except a cancellation.
 
-    Args:
-        unit: the unit to run.
-        results: folder of the results; the trace is written to `traces/<digest>.ipynb` in it.
-        wrap: wraps the model that makes the requests, for example with a rate limit.
-        replies: where the replies of the model are recorded, or come from.
-        listen: called with every record of the run.
+    The trace is written to `traces/<digest>.ipynb` in the folder of the results. `wrap` wraps the model that makes the
+    requests, for example with a rate limit; `replies` is where its replies are recorded, or come from.
     """
-    log = _RunLog()
+    records: list[Record] = []
 
     def collect(record: Record) -> None:
-        log.add(record)
+        records.append(record)
         if listen:
             listen(record)
 
@@ -63,104 +59,72 @@ async def run_unit(
         failure = ENDPOINT
     except Exception as error:
         failure, fault = FAULT, format_error(error)
-    return await _scored(unit, log, replace(_unscored(unit, log, trace), failure=failure, fault=fault))
-
-
-@dataclass(slots=True)
-class _RunLog:
-    """What the result needs of the events of a run."""
-
-    started: RunStarted | None = None
-    finished: RunFinished | None = None
-    libraries: tuple[LibraryInfo, ...] = ()
-
-    def add(self, record: Record) -> None:
-        match record.event:
-            case RunStarted() as event:
-                self.started = event
-            case RunFinished() as event:
-                self.finished = event
-            case LibraryRead(libraries=libraries):
-                self.libraries = libraries
-
-    @property
-    def code(self) -> str:
-        return self.finished.solution.code if self.finished and self.finished.solution else ""
+    state = fold_all(records)
+    return await _scored(unit, state, replace(_unscored(unit, state, trace), failure=failure, fault=fault))
 
 
 def _order(unit: Unit, trace: Path) -> Order:
-    docs = [str(path.resolve()) for path in unit.docs]
     forced: Layer = {
         "exploration": {"strategy": unit.strategy},
-        "retrieval": {"snippets": False, "docs": list(docs)},
+        "retrieval": {"snippets": False, "docs": [str(path.resolve()) for path in unit.docs]},
         "view": {"out": str(trace)},
         "history": {"keep": False},
     }
-    return Order(task_of(unit.problem), (forced, unit.layer), workdir=_working_folder(unit.problem, trace.parent))
-
-
-def _working_folder(problem: Problem, traces: Path) -> Path:
-    """Return the working directory of the run: an empty one beside the traces if the problem has none."""
+    problem, folder = unit.problem, trace.parent.with_name("workdir")
     if problem.repository:
         from exploracoder_jupyter.evaluation.units.repository_scoring import prepare_repository  # the extra `repo`
 
-        return prepare_repository(problem, traces.with_name("repositories"))
-    if problem.folder != Path():
-        return problem.folder.resolve()
-    empty = traces.with_name("workdir")
-    empty.mkdir(exist_ok=True)
-    return empty
+        folder = prepare_repository(problem, folder.with_name("repositories"))
+    elif problem.folder != Path():
+        folder = problem.folder.resolve()
+    else:
+        folder.mkdir(exist_ok=True)
+    return Order(task_of(problem), (forced, unit.layer), workdir=folder)
 
 
-def _unscored(unit: Unit, log: _RunLog, trace: Path) -> UnitResult:
-    finished, problem = log.finished, unit.problem
-    usage = finished.usage if finished else None
+def _unscored(unit: Unit, state: RunState, trace: Path) -> UnitResult:
+    finished, problem = state.finished, unit.problem
+    usage, solution = (finished.usage, finished.solution) if finished else (Usage(), None)
+    libraries = state.library.libraries if state.library else ()
     return UnitResult(
         unit=unit.digest,
         problem=problem.id,
         problem_set=problem.problem_set,
         strategy=unit.strategy,
-        model=log.started.model if log.started else unit.resolved.endpoint.model or OFFLINE,
+        model=state.model or unit.resolved.endpoint.model or OFFLINE,
         sample=unit.sample,
         outcome=finished.verdict.outcome if finished else "stopped",
-        passed=False,
-        ran=False,
-        tests_passed=0,
         tests=len(problem.tests),
-        calls=usage.calls if usage else 0,
-        prompt_tokens=usage.prompt_tokens if usage else 0,
-        completion_tokens=usage.completion_tokens if usage else 0,
-        executions=usage.executions if usage else 0,
-        seconds=usage.seconds if usage else 0.0,
-        cost=usage.cost if usage else None,
-        code=log.code,
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        executions=usage.executions,
+        seconds=usage.seconds,
+        cost=usage.cost,
+        code=solution.code if solution else "",
         trace=f"{TRACES}/{trace.name}" if trace.exists() else "",
-        packages={"exploracoder_jupyter": __version__, **{info.name: info.version for info in log.libraries}},
+        packages={"exploracoder_jupyter": __version__, **{info.name: info.version for info in libraries}},
         settings=unit.changed_settings,
     )
 
 
-async def _scored(unit: Unit, log: _RunLog, result: UnitResult) -> UnitResult:
+async def _scored(unit: Unit, state: RunState, result: UnitResult) -> UnitResult:
     """Add the score of the solution; an error of the run takes precedence over a failure of the tests."""
+    libraries = state.library.libraries if state.library else ()
     try:
-        score = await score_solution(unit.problem, log.code, unit.resolved, libraries=log.libraries)
+        score = await score_solution(unit.problem, result.code, unit.resolved, libraries=libraries)
     except Exception as error:
         return replace(result, failure=FAULT, fault=result.fault or format_error(error))
     passed = score.tests.ran and 0 < score.tests.passed == score.total
+    ended_by = BUDGET if state.finished and state.finished.verdict.stopped_by == "budget" else score.tests.failure
     return replace(
         result,
         tests=score.total,
         passed=passed,
         ran=score.tests.ran,
         tests_passed=score.tests.passed,
-        failure="" if passed else _failure(log, result, score),
+        failure="" if passed else result.failure or ended_by,
         missing_apis=score.missing_apis,
         recall=score.recall,
         precision=score.precision,
     )
-
-
-def _failure(log: _RunLog, result: UnitResult, score: Score) -> str:
-    if result.failure:
-        return result.failure
-    return BUDGET if log.finished and log.finished.verdict.stopped_by == "budget" else score.tests.failure

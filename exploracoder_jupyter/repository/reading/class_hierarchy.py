@@ -8,18 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.source_file import Definition, SourceFile
-
-if TYPE_CHECKING:
-    import jedi
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, SourceFile
 
 _MAX_BASES: Final = 40
 """Classes that are followed from one class."""
@@ -48,33 +44,29 @@ class ExternalBase:
     """The file that names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """A class with its ancestors."""
-
-    classes: tuple[Definition, ...]
-    """The class itself, then its bases in the repository, nearest first."""
-    external: tuple[ExternalBase, ...]
+_known: dict[tuple[Path, ExternalBase], tuple[Definition, ...]] = {}
 
 
-def lineage(index: RepositoryIndex, owner: Definition) -> Lineage:
-    """Return the ancestors of a class, breadth first, each once."""
-    classes, external = [owner], list[ExternalBase]()
+def lineage(index: RepositoryIndex, owner: Definition) -> tuple[list[Definition], list[ExternalBase]]:
+    """Return a class with its bases in the repository, breadth first, each once, and its other bases."""
+    classes, external = [owner], dict[ExternalBase, None]()
     for current in classes:  # grows while it is iterated
         file = index.by_path[current.file]
         for name in current.bases:
-            base = resolve_class(index, file, name)
+            base = _resolve_class(index, file, name)
             if base is None:
-                external.append(ExternalBase(name, _import_of(file, name), file.path))
+                first = name.partition(".")[0]
+                statement = next((item.statement for item in file.imports if item.name == first), "")
+                external[ExternalBase(name, statement, file.path)] = None
             elif base not in classes and len(classes) < _MAX_BASES:
                 classes.append(base)
-    return Lineage(tuple(classes), tuple(dict.fromkeys(external)))
+    return classes, list(external)
 
 
 def inherited_members(index: RepositoryIndex, owner: Definition) -> Iterator[Member]:
     """Yield the members of a class in the repository; an overridden one only where it is overridden last."""
     seen: set[tuple[str, str]] = set()
-    for place, current in enumerate(lineage(index, owner).classes):
+    for place, current in enumerate(lineage(index, owner)[0]):
         origin = index.path_of(current) if place else ""
         own = [item for item in index.members(current) if not place or item.name != current.name]
         yield from (Member(item, origin) for item in own if _overridden_as(item) not in seen)
@@ -87,34 +79,21 @@ def _overridden_as(item: Definition) -> tuple[str, str]:
     return item.name, parameters[1] if parameters else ""
 
 
-def resolve_class(index: RepositoryIndex, file: SourceFile, name: str) -> Definition | None:
+def _resolve_class(index: RepositoryIndex, file: SourceFile, name: str) -> Definition | None:
     """Return the class of the repository that a name means in a file; `None` if it is defined elsewhere."""
     first, last = name.partition(".")[0], name.rpartition(".")[2]
     found = [item for item in index.definitions.get(last, ()) if item.kind == "class"]
-    own = [item for item in found if item.file == file.path]
-    if own or not found:
-        return own[0] if own else None
-    modules = [item.module for item in file.source.imports if item.name == first]
+    if own := [item for item in found if item.file == file.path]:
+        return own[0]
+    modules = [item.module for item in file.imports if item.name == first]
     if file.language == "java":
-        modules = [*modules, file.module]
-    near = [item for item in found for module in modules if _is_within(index.by_path[item.file].module, module)]
-    if near:
-        return near[0]
-    return found[0] if len(found) == 1 and not _is_foreign(index, modules) else None
-
-
-def _is_within(module: str, imported: str) -> bool:
-    """Whether a module is the imported one, or below it: a package re-exports what its modules define."""
-    return module == imported or module.startswith(f"{imported}.")
-
-
-def _is_foreign(index: RepositoryIndex, modules: list[str]) -> bool:
-    return not modules or all(module.partition(".")[0] not in index.roots for module in modules)
-
-
-def _import_of(file: SourceFile, name: str) -> str:
-    first = name.partition(".")[0]
-    return next((item.statement for item in file.source.imports if item.name == first), "")
+        modules.append(file.module)
+    for item in found:
+        # the imported module, or one below it: a package re-exports what its modules define
+        if any(f"{index.by_path[item.file].module}.".startswith(f"{module}.") for module in modules):
+            return item
+    is_foreign = all(module.partition(".")[0] not in index.roots for module in modules)
+    return found[0] if len(found) == 1 and not is_foreign else None
 
 
 def external_members(root: Path, base: ExternalBase, *, seconds: float) -> tuple[Definition, ...]:
@@ -133,31 +112,17 @@ def external_members(root: Path, base: ExternalBase, *, seconds: float) -> tuple
 
 @heuristic("reading an external class", lambda root, base: None)
 def _read_external(root: Path, base: ExternalBase) -> None:
-    with _jedi_lock:
-        if (root, base) not in _known:
-            _known[root, base] = _with_jedi(root, base)
-
-
-def _with_jedi(root: Path, base: ExternalBase) -> tuple[Definition, ...]:
     import jedi  # takes a third of a second and is rarely needed
 
-    project = _project(root)
-    script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
-    names = (item for item in script.complete() if not item.name.startswith("_"))
-    return tuple(_external(item, base) for item in names)
-
-
-def _external(item: jedi.api.classes.Completion, base: ExternalBase) -> Definition:
-    signatures = item.get_signatures() if item.type == "function" else []
-    signature = f"def {signatures[0].to_string()}" if signatures else f"{item.name}"
-    return Definition("method" if item.type == "function" else "attribute", item.name, base.name, "", 0, 0, signature)
-
-
-_known: dict[tuple[Path, ExternalBase], tuple[Definition, ...]] = {}
-
-
-@lru_cache(maxsize=8)
-def _project(root: Path) -> jedi.Project:
-    import jedi
-
-    return jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)
+    with _jedi_lock:
+        if (root, base) not in _known:
+            project = jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)
+            script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
+            found = []
+            for item in script.complete():
+                if not item.name.startswith("_"):
+                    signatures = item.get_signatures() if item.type == "function" else []
+                    signature = f"def {signatures[0].to_string()}" if signatures else item.name
+                    kind: DefinitionKind = "method" if item.type == "function" else "attribute"
+                    found.append(Definition(kind, item.name, base.name, "", 0, 0, signature))
+            _known[root, base] = tuple(found)

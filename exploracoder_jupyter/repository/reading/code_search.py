@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.source_file import Definition, SourceFile
+from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
 
 _SNIPPET_LINES: Final = 40
@@ -82,15 +82,19 @@ def _snippets(index: RepositoryIndex) -> Iterator[CodePiece]:
     """Divide the repository into snippets of at most 40 lines, which preferably begin with a definition."""
     for file in index.files:
         length = len(index.lines(file.path))
-        begins = _boundaries(file, length)
-        for begin, end in zip(begins, [*begins, length][1:], strict=True):
+        starts = {item.line - 1 for item in file.definitions if item.kind != "attribute"}
+        begins = [0]
+        for start in [*sorted(start for start in starts if start < length), length]:
+            begins += range(begins[-1] + _SNIPPET_LINES, start, _SNIPPET_LINES)
+            if start - begins[-1] >= _LEAST_LINES and start < length:
+                begins.append(start)
+        for begin, end in pairwise([*begins, length]):
             yield CodePiece("snippet", file.path, file.path, begin + 1, end)
 
 
 def _structures(index: RepositoryIndex) -> Iterator[CodePiece]:
-    """Yield the classes, and the functions outside of classes."""
     for file in index.files:
-        for item in file.source.definitions:
+        for item in file.definitions:
             if item.kind == "class" or item.kind == "function":
                 yield CodePiece(item.kind, index.path_of(item), item.file, item.line, item.end)
 
@@ -100,7 +104,7 @@ def _texts(index: RepositoryIndex, pieces: Sequence[CodePiece]) -> list[str]:
     lines = index.lines(pieces[0].file)
     classes = {
         (item.line, index.path_of(item)): item
-        for item in index.by_path[pieces[0].file].source.definitions
+        for item in index.by_path[pieces[0].file].definitions
         if item.kind == "class"
     }
     return [
@@ -117,16 +121,3 @@ def _outline(index: RepositoryIndex, owner: Definition) -> Iterator[str]:
         yield f'    """{owner.summary}"""'
     for member in index.members(owner):
         yield f"    {member.signature}  # {member.summary}" if member.summary else f"    {member.signature}"
-
-
-def _boundaries(file: SourceFile, length: int) -> list[int]:
-    """Return the first lines of the snippets of a file, counted from 0."""
-    starts = sorted({item.line - 1 for item in file.source.definitions if item.kind != "attribute"})
-    if not length:
-        return []
-    found = [0]
-    for start in [*(start for start in starts if start < length), length]:
-        found += range(found[-1] + _SNIPPET_LINES, start, _SNIPPET_LINES)
-        if start - found[-1] >= _LEAST_LINES and start < length:
-            found.append(start)
-    return found

@@ -11,7 +11,7 @@ import tree_sitter_java
 from tree_sitter import Language, Node, Parser
 
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, on_one_line
-from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
 
 _TYPES: Final = frozenset(
     {
@@ -28,11 +28,12 @@ _MODIFIERS: Final = frozenset({"public", "protected", "private", "static", "abst
 _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 
 
-def parse_java(text: bytes, file: str) -> ParsedSource:
-    """Return the definitions, imports and package of a Java file."""
+def parse_java(text: bytes, file: str) -> SourceFile:
+    """Read a Java file."""
     root = java_parser().parse(text).root_node
-    package = next((node_text(node.named_children[-1]) for node in root.children if _is_package(node)), "")
-    return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root)), package)
+    packages = (node for node in root.children if node.type == "package_declaration" and node.named_children)
+    package = next((node_text(node.named_children[-1]) for node in packages), "")
+    return SourceFile(file, package, "java", tuple(_definitions(root, file, "")), tuple(_imports(root)))
 
 
 @cache
@@ -41,36 +42,24 @@ def java_parser() -> Parser:
     return Parser(Language(tree_sitter_java.language()))
 
 
-def _is_package(node: Node) -> bool:
-    return node.type == "package_declaration" and bool(node.named_children)
-
-
 def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:
     before = ""
     for node in scope.named_children:
+        name, body = node_text(node.child_by_field_name("name")), node.child_by_field_name("body")
         if node.type in _TYPES:
-            yield from _type(node, file, owner, before)
+            yield _make("class", name, node, file, owner, before, tuple(_bases(node)))
+            if body:
+                yield from _definitions(body, file, f"{owner}.{name}" if owner else name)
         elif node.type in _METHODS:
-            name = node_text(node.child_by_field_name("name"))
             yield _make("method", name, node, file, owner, before)
         elif node.type in ("field_declaration", "constant_declaration", "enum_constant"):
-            yield from _fields(node, file, owner, before)
+            declarators = [child for child in node.named_children if child.type == "variable_declarator"] or [node]
+            for declarator in declarators:
+                field = node_text(declarator.child_by_field_name("name"))
+                yield _make("attribute", field, node, file, owner, before)
         elif node.type == "enum_body_declarations":
             yield from _definitions(node, file, owner)
         before = node_text(node) if node.type == "block_comment" else ""
-
-
-def _type(node: Node, file: str, owner: str, before: str) -> Iterator[Definition]:
-    name, body = node_text(node.child_by_field_name("name")), node.child_by_field_name("body")
-    yield _make("class", name, node, file, owner, before, tuple(_bases(node)))
-    if body:
-        yield from _definitions(body, file, f"{owner}.{name}" if owner else name)
-
-
-def _fields(node: Node, file: str, owner: str, before: str) -> Iterator[Definition]:
-    declarators = [child for child in node.named_children if child.type == "variable_declarator"] or [node]
-    for declarator in declarators:
-        yield _make("attribute", node_text(declarator.child_by_field_name("name")), node, file, owner, before)
 
 
 def _make(
@@ -79,6 +68,8 @@ def _make(
     body = node.child_by_field_name("body")
     source = node.text or b""
     head = source[: body.start_byte - node.start_byte] if body else source
+    modifiers = next((node_text(child).split() for child in node.named_children if child.type == "modifiers"), [])
+    comment = (line.strip(" \t*/") for line in before.splitlines() if before.startswith("/**"))
     signature = on_one_line(head.decode("utf-8", "replace")).rstrip(" {;")
     return Definition(
         kind,
@@ -88,15 +79,10 @@ def _make(
         node.start_point.row + 1,
         node.end_point.row + 1,
         signature[:300],
-        _modifiers(node),
+        tuple(word for word in modifiers if word in _MODIFIERS),
         bases,
-        _summary(before),
+        next(filter(None, comment), ""),
     )
-
-
-def _modifiers(node: Node) -> tuple[str, ...]:
-    found = next((node_text(child).split() for child in node.named_children if child.type == "modifiers"), [])
-    return tuple(word for word in found if word in _MODIFIERS)
 
 
 def _bases(node: Node) -> Iterator[str]:
@@ -105,13 +91,6 @@ def _bases(node: Node) -> Iterator[str]:
             named = child.named_children
             types = named[0].named_children if named and named[0].type == "type_list" else named
             yield from (_ARGUMENTS.sub("", node_text(type_)) for type_ in types)
-
-
-def _summary(comment: str) -> str:
-    if not comment.startswith("/**"):
-        return ""
-    lines = [line.strip(" \t*/") for line in comment.splitlines()]
-    return next((line for line in lines if line), "")
 
 
 def _imports(root: Node) -> Iterator[Import]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,11 +14,15 @@ from pyflakes.messages import UndefinedName
 from tree_sitter import Node
 
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Import, SourceFile
+from exploracoder_jupyter.text.python_code import parse_python
 
 _MOST_SOURCES: Final = 6
+_NO_TYPES: Final = ("import_declaration", "package_declaration", "scoped_type_identifier")
+_OPEN: Final = re.compile(r"import \*|__getattr__|globals\(\)")
+"""With these a module may define names in ways that are not read."""
 _JAVA_LANG: Final = frozenset(
     """Object String StringBuilder Integer Long Double Float Short Byte Character Boolean Number Math System Thread
     Runnable Iterable Comparable CharSequence Enum Record Class Void Override Deprecated SuppressWarnings
@@ -37,53 +41,41 @@ def undefined_names(index: RepositoryIndex, path: str) -> list[str]:
     """
     file, text = index.by_path[path], "\n".join(index.lines(path))
     found = _undefined_java(index, file, text) if file.language == "java" else _undefined_python(text)
-    return list(dict.fromkeys([*found, *_wrongly_imported(index, file)]))
+    wrong = (item.name for item in file.imports if not _exists(index, item))
+    return list(dict.fromkeys([*found, *wrong]))
 
 
 def suggest_imports(index: RepositoryIndex, file: SourceFile, name: str) -> list[str]:
     """Return the statements that import a name into a file: by its definitions, then as other files import it."""
     foreign = [item for item in index.definitions.get(name, ()) if item.file != file.path and not item.owner]
-    defined = [_statement(file, index.by_path[item.file].module, name) for item in foreign]
+    form = "import {}.{};" if file.language == "java" else "from {} import {}"
+    defined = [form.format(index.by_path[item.file].module, name) for item in foreign]
     others = index.imports.get(name, ())
     used = Counter(item.statement for source, item in others if source.path != file.path and _exists(index, item))
     standard = [f"import {name}"] if file.language == "python" and name in sys.stdlib_module_names else []
     ordered = sorted(dict.fromkeys(defined), key=lambda statement: -used[statement])
-    return list(dict.fromkeys([*ordered, *(statement for statement, _ in used.most_common()), *standard]))[
-        :_MOST_SOURCES
-    ]
-
-
-def _statement(file: SourceFile, module: str, name: str) -> str:
-    return f"import {module}.{name};" if file.language == "java" else f"from {module} import {name}"
+    every = dict.fromkeys([*ordered, *(statement for statement, _ in used.most_common()), *standard])
+    return list(every)[:_MOST_SOURCES]
 
 
 def _undefined_python(text: str) -> Iterator[str]:
     try:
-        found = Checker(ast.parse(text), builtins=dir(builtins)).messages
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        messages = Checker(parse_python(text), builtins=dir(builtins)).messages
+    except RecursionError:
         return
-    messages = sorted(found, key=lambda message: message.lineno)
-    yield from (str(message.message_args[0]) for message in messages if isinstance(message, UndefinedName))
+    for message in sorted(messages, key=lambda message: message.lineno):
+        if isinstance(message, UndefinedName):
+            yield str(message.message_args[0])
 
 
 def _undefined_java(index: RepositoryIndex, file: SourceFile, text: str) -> Iterator[str]:
-    same_package = (other.source.definitions for other in index.modules.get(file.module, ()))
+    same_package = (other.definitions for other in index.modules.get(file.module, ()))
     known = {item.name for definitions in same_package for item in definitions}
-    known |= {item.name for item in file.source.imports} | _JAVA_LANG
-    for node in _walk(java_parser().parse(text.encode()).root_node):
+    known |= {item.name for item in file.imports} | _JAVA_LANG
+    for node in walk(java_parser().parse(text.encode()).root_node, _NO_TYPES):
         name = _type_name(node)
         if len(name) > 1 and name[0].isupper() and name not in known:
             yield name
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    """Yield a node and those below it, in order; without recursion, because code may be nested deeply."""
-    left = [node]
-    while left:
-        current = left.pop()
-        if current.type not in ("import_declaration", "package_declaration", "scoped_type_identifier"):
-            yield current
-            left += reversed(current.named_children)
 
 
 def _type_name(node: Node) -> str:
@@ -94,10 +86,6 @@ def _type_name(node: Node) -> str:
     return node_text(owner) if owner and owner.type == "identifier" and not node_text(owner).isupper() else ""
 
 
-def _wrongly_imported(index: RepositoryIndex, file: SourceFile) -> Iterator[str]:
-    return (item.name for item in file.source.imports if not _exists(index, item))
-
-
 def _exists(index: RepositoryIndex, item: Import) -> bool:
     """Whether what is imported exists, as far as the repository shows; packages of others always do."""
     root = item.module.partition(".")[0]
@@ -106,12 +94,6 @@ def _exists(index: RepositoryIndex, item: Import) -> bool:
     files = index.modules.get(item.module, [])
     if not files or f"{item.module}.{item.attribute}" in index.modules:
         return bool(files) or any(module.startswith(f"{item.module}.") for module in index.modules)
-    names = {one.name for file in files for one in file.source.definitions}
-    names |= {one.name for file in files for one in file.source.imports}
-    return item.attribute in names or _has_other_names(index, files)
-
-
-def _has_other_names(index: RepositoryIndex, files: list[SourceFile]) -> bool:
-    """Whether a module may define names in ways that are not read, such as `from x import *` or `__getattr__`."""
-    texts = ("\n".join(index.lines(file.path)) for file in files)
-    return any("import *" in text or "__getattr__" in text or "globals()" in text for text in texts)
+    names = {one.name for file in files for one in file.definitions}
+    names |= {one.name for file in files for one in file.imports}
+    return item.attribute in names or any(_OPEN.search("\n".join(index.lines(file.path))) for file in files)

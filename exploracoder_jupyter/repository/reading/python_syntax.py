@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Final
 
 import tree_sitter_python
 from tree_sitter import Language, Node, Parser
 
-from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, ParsedSource
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
 
 _BLOCKS: Final = frozenset(
     {
@@ -35,17 +35,12 @@ _NOTES: Final = {
 }
 
 
-def parse_python(text: bytes, file: str, module: str) -> ParsedSource:
-    """Return the definitions and imports of a Python file.
-
-    Args:
-        text: its content in UTF-8.
-        file: its path relative to the repository.
-        module: the name under which it is imported, to which its relative imports refer.
-    """
+def parse_python(text: bytes, file: str, module: str) -> SourceFile:
+    """Read a Python file, whose relative imports refer to its module."""
     root = python_parser().parse(text).root_node
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
-    return ParsedSource(tuple(_definitions(root, file, "")), tuple(_imports(root, package)))
+    definitions, imports = tuple(_definitions(root, file, "")), tuple(_imports(root, package))
+    return SourceFile(file, module, "python", definitions, imports)
 
 
 @cache
@@ -57,6 +52,16 @@ def python_parser() -> Parser:
 def node_text(node: Node | None) -> str:
     """Return the source of a node; empty without one."""
     return node.text.decode("utf-8", "replace") if node and node.text else ""
+
+
+def walk(node: Node, without: Collection[str] = ()) -> Iterator[Node]:
+    """Yield a node and those below it, in order; without recursion, because code may be nested deeply."""
+    left = [node]
+    while left:
+        current = left.pop()
+        if current.type not in without:
+            yield current
+            left += reversed(current.named_children)
 
 
 def on_one_line(text: str) -> str:
@@ -77,6 +82,8 @@ def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:
 def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
     inner = node.child_by_field_name("definition") or node
     name, body = node_text(inner.child_by_field_name("name")), inner.child_by_field_name("body")
+    head = (inner.text or b"")[: (body.start_byte if body else inner.end_byte) - inner.start_byte]
+    signature = on_one_line(re.sub(r"(?m)\s#.*$", "", head.decode("utf-8", "replace"))).rstrip(": ")
     is_class = inner.type == "class_definition"
     notes = _notes(node, name)
     kind: DefinitionKind = "class" if is_class else "function" if not owner else "method"
@@ -87,7 +94,7 @@ def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
         file,
         node.start_point.row + 1,
         node.end_point.row + 1,
-        _signature(inner, body),
+        signature,
         tuple(note for note in notes if note != "property"),
         tuple(_bases(inner)),
         _docstring(body),
@@ -97,13 +104,6 @@ def _definition(node: Node, file: str, owner: str) -> Iterator[Definition]:
         members = list(_definitions(body, file, qualified))
         yield from members
         yield from _assigned_in_methods(body, file, qualified, {member.name for member in members})
-
-
-def _signature(node: Node, body: Node | None) -> str:
-    source = node_text(node)
-    end = (body.start_byte if body else node.end_byte) - node.start_byte
-    head = source.encode()[:end].decode("utf-8", "replace")
-    return on_one_line(re.sub(r"(?m)\s#.*$", "", head)).rstrip(": ")
 
 
 def _notes(node: Node, name: str) -> list[str]:
@@ -158,10 +158,10 @@ def _assigned_in_methods(body: Node, file: str, owner: str, known: set[str]) -> 
 def _imports(scope: Node, package: str) -> Iterator[Import]:
     for node in scope.named_children:
         if node.type == "import_statement":
-            yield from map(_module_import, node.children_by_field_name("name"))
+            yield from (_import(name, None) for name in node.children_by_field_name("name"))
         elif node.type == "import_from_statement":
             module = _absolute(node_text(node.child_by_field_name("module_name")), package)
-            yield from (_attribute_import(module, name) for name in node.children_by_field_name("name"))
+            yield from (_import(name, module) for name in node.children_by_field_name("name"))
         elif node.type in _BLOCKS:
             yield from _imports(node, package)
 
@@ -176,19 +176,11 @@ def _absolute(module: str, package: str) -> str:
     return ".".join([*kept, *([rest] if rest else [])])
 
 
-def _names(node: Node) -> tuple[str, str]:
-    """Return what is imported and its alias, which is empty if there is none."""
-    if node.type == "aliased_import":
-        return node_text(node.child_by_field_name("name")), node_text(node.child_by_field_name("alias"))
-    return node_text(node), ""
-
-
-def _module_import(node: Node) -> Import:
-    module, alias = _names(node)
-    statement = f"import {module} as {alias}" if alias else f"import {module}"
-    return Import(alias or module.partition(".")[0], module, "", statement)
-
-
-def _attribute_import(module: str, node: Node) -> Import:
-    name, alias = _names(node)
-    return Import(alias or name, module, name, f"from {module} import {name}" + (f" as {alias}" if alias else ""))
+def _import(node: Node, module: str | None) -> Import:
+    """Return one import of `import ...`, or of `from MODULE import ...`."""
+    name = node_text(node.child_by_field_name("name") or node)
+    alias = node_text(node.child_by_field_name("alias"))
+    renamed = f" as {alias}" if alias else ""
+    if module is None:
+        return Import(alias or name.partition(".")[0], name, "", f"import {name}{renamed}")
+    return Import(alias or name, module, name, f"from {module} import {name}{renamed}")

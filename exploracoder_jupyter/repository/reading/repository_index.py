@@ -29,7 +29,7 @@ from exploracoder_jupyter.repository.reading.source_file import LANGUAGES, Defin
 
 LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_000_000, seconds=60.0)
 """What is indexed of a repository at most."""
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 """Raised when the parsers change, so that cached files are parsed again."""
 _TEST_FILE: Final = re.compile(r"(^|/)(tests?/|test_[^/]*\.py$|[^/]*_test\.py$|conftest\.py$|[^/]*Tests?\.java$)")
 _SOURCE_FOLDERS: Final = ("src", "lib", "python")
@@ -60,26 +60,26 @@ class RepositoryIndex:
 
     @classmethod
     def open(cls, root: Path, *, cache: Path | None = None) -> RepositoryIndex:
-        """Read the source files that changed since the last time.
+        """Read the source files below a folder that changed since the last time; by default with the user's cache.
 
-        Args:
-            root: folder of the repository.
-            cache: folder of the cached files; by default that of the user.
-
-        Raises:
-            UsageError: there is no such folder.
+        UsageError if there is no such folder.
         """
         if not root.is_dir():
             raise UsageError(f"There is no folder {str(root)!r}.", remedy="Name the folder of a repository.")
         root = root.resolve()
-        place = _cache_file(root, cache or user_cache_path("exploracoder_jupyter"))
+        name = hashlib.sha256(f"{_FORMAT}\0{root}".encode()).hexdigest()[:32]
+        place = (cache or user_cache_path("exploracoder_jupyter")) / "repositories" / f"{name}.json"
         paths = list(_with_package_files(root, iter_paths(root, LIMITS, LANGUAGES.keys())))
-        known = _read_cache(place)
+        known: dict[str, _CachedFile] = {}
+        with suppress(OSError, ValidationError):
+            known = _CACHE.validate_json(place.read_bytes())
         if _packages(known) != _packages(paths):  # the names of all modules may have changed
             known = {}
         current = dict(_current_files(root, paths, known))
         if current != known:
-            _write_cache(place, current)
+            with suppress(OSError):  # without a cache the next start is slower, and nothing else
+                place.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(place, _CACHE.dump_json(current), mode=0o600)
         stamps = repr([(path, item.stamp) for path, item in sorted(current.items())])
         notice = f"Only {plural(len(paths), 'source file')} of the repository are indexed; it has more."
         files = tuple(item.file for item in current.values())
@@ -96,7 +96,7 @@ class RepositoryIndex:
         """All definitions by their unqualified name."""
         found: dict[str, list[Definition]] = defaultdict(list)
         for file in self.files:
-            for definition in file.source.definitions:
+            for definition in file.definitions:
                 found[definition.name].append(definition)
         return dict(found)
 
@@ -113,7 +113,7 @@ class RepositoryIndex:
         """All imports by the name that they bind."""
         found: dict[str, list[tuple[SourceFile, Import]]] = defaultdict(list)
         for file in self.files:
-            for item in file.source.imports:
+            for item in file.imports:
                 found[item.name].append((file, item))
         return dict(found)
 
@@ -124,10 +124,9 @@ class RepositoryIndex:
 
     def classes(self, name: str) -> list[Definition]:
         """Return every class of this name; of a dotted name the last parts have to match."""
-        *owners, last = name.strip().split(".")
-        found = [item for item in self.definitions.get(last, ()) if item.kind == "class"]
-        exact = [item for item in found if f".{self.path_of(item)}".endswith(f".{'.'.join([*owners, last])}")]
-        return exact or found
+        name = name.strip()
+        found = [item for item in self.definitions.get(name.rpartition(".")[2], ()) if item.kind == "class"]
+        return [item for item in found if f".{self.path_of(item)}".endswith(f".{name}")] or found
 
     def path_of(self, definition: Definition) -> str:
         """Return the dotted path of a definition: `shop.cart.Cart.total`."""
@@ -135,7 +134,7 @@ class RepositoryIndex:
 
     def members(self, owner: Definition) -> list[Definition]:
         """Return the members that a class itself defines, in order."""
-        definitions = self.by_path[owner.file].source.definitions
+        definitions = self.by_path[owner.file].definitions
         return [item for item in definitions if item.owner == owner.qualified and item.file == owner.file]
 
     def lines(self, path: str) -> list[str]:
@@ -150,7 +149,7 @@ class RepositoryIndex:
 
     def without_tests(self) -> RepositoryIndex:
         """Return the index without test files, so that what decides about an attempt is not retrieved for it."""
-        files = tuple(file for file in self.files if not _is_test(file.path))
+        files = tuple(file for file in self.files if not _TEST_FILE.search(file.path))
         digest = hashlib.sha256(f"{self.digest}\0without tests".encode()).hexdigest()
         return RepositoryIndex(self.root, files, digest, self.notice, self.overlay)
 
@@ -158,26 +157,19 @@ class RepositoryIndex:
         """Return the index with another text for one file, which need not exist."""
         files = tuple(file for file in self.files if file.path != path)
         digest = hashlib.sha256(f"{self.digest}\0{path}\0{text}".encode()).hexdigest()
-        changed = parse_source(self.root, path, text.encode(), set(self.by_path))
+        changed = _parse_source(self.root, path, text.encode(), set(self.by_path))
         return RepositoryIndex(self.root, (*files, changed), digest, self.notice, {**self.overlay, path: text})
 
 
-def _is_test(path: str) -> bool:
-    return bool(_TEST_FILE.search(path))
-
-
-def parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:
+def _parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:
     """Parse the text of a file of the repository at `root`, which has these paths."""
-    language = LANGUAGES[PurePosixPath(path).suffix]
-    if language == "java":
-        source = parse_java(text, path)
-        return SourceFile(path, source.package, language, source)
+    if LANGUAGES[PurePosixPath(path).suffix] == "java":
+        return parse_java(text, path)
     outer = _packages_around(root) if "__init__.py" in paths else ""
-    module = ".".join(filter(None, [outer, python_module(path, paths)]))
-    return SourceFile(path, module, language, parse_python(text, path, module))
+    return parse_python(text, path, ".".join(filter(None, [outer, _python_module(path, paths)])))
 
 
-def python_module(path: str, paths: set[str]) -> str:
+def _python_module(path: str, paths: set[str]) -> str:
     """Return the name under which a Python file is imported: from the outermost package, or below a source folder."""
     file = PurePosixPath(path)
     parts = list(file.parts[:-1])
@@ -186,8 +178,7 @@ def python_module(path: str, paths: set[str]) -> str:
         outermost -= 1
     if outermost == len(parts) and parts:  # not in a package
         outermost = 1 if parts[0] in _SOURCE_FOLDERS else 0
-    names = [*parts[outermost:], *([] if file.stem == "__init__" else [file.stem])]
-    return ".".join(names)
+    return ".".join([*parts[outermost:], *([] if file.stem == "__init__" else [file.stem])])
 
 
 @cache
@@ -224,23 +215,4 @@ def _current_files(root: Path, paths: list[str], known: dict[str, _CachedFile]) 
             if path in known and known[path].stamp == stamp:
                 yield path, known[path]
             elif (text := read_file(root / path, LIMITS)) is not None:
-                yield path, _CachedFile(stamp, parse_source(root, path, text.encode(), every))
-
-
-def _cache_file(root: Path, folder: Path) -> Path:
-    name = hashlib.sha256(f"{_FORMAT}\0{root}".encode()).hexdigest()[:32]
-    return folder / "repositories" / f"{name}.json"
-
-
-def _read_cache(place: Path) -> dict[str, _CachedFile]:
-    try:
-        return _CACHE.validate_json(place.read_bytes())
-    except (OSError, ValidationError):
-        return {}
-
-
-def _write_cache(place: Path, files: dict[str, _CachedFile]) -> None:
-    """Write the cache; without one the next start is slower, and nothing else."""
-    with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(place, _CACHE.dump_json(files), mode=0o600)
+                yield path, _CachedFile(stamp, _parse_source(root, path, text.encode(), every))

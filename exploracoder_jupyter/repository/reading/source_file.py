@@ -61,17 +61,6 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedSource:
-    """The content of one source file."""
-
-    definitions: tuple[Definition, ...]
-    """In the order of the file; members follow their class."""
-    imports: tuple[Import, ...]
-    package: str = ""
-    """The Java package; empty for Python, where the path determines it."""
-
-
-@dataclass(frozen=True, slots=True)
 class SourceFile:
     """One file of the repository."""
 
@@ -79,4 +68,6 @@ class SourceFile:
     module: str
     """The name under which it is imported: a Python module or a Java package."""
     language: Language
-    source: ParsedSource
+    definitions: tuple[Definition, ...]
+    """In the order of the file; members follow their class."""
+    imports: tuple[Import, ...]

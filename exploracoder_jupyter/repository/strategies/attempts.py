@@ -44,10 +44,10 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.repository.reading.file_outline import shorten_file
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.repository.testing.branch_test_request import run_tests
-from exploracoder_jupyter.repository.testing.testing_report import TestReport, TestResult
+from exploracoder_jupyter.repository.testing.testing_report import TestReport
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
 from exploracoder_jupyter.repository.tools.tool_declarations import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
@@ -86,9 +86,8 @@ class Attempts:
     async def begin(cls, run: Run) -> Attempts:
         """Read the repository, find the target and run the tests before anything is written.
 
-        Raises:
-            UsageError: the run names no repository, its target or its tests do not exist.
-            MissingRequirement: the environment lacks what the tests need.
+        UsageError if the run names no repository or its target or tests do not exist, MissingRequirement if the
+        environment lacks what the tests need.
         """
         task = run.task.repository
         if task is None:
@@ -98,7 +97,10 @@ class Attempts:
         index = (await to_thread.run_sync(RepositoryIndex.open, run.workdir)).without_tests()
         target = find_target(index, task.target)
         announce_libraries(run)
-        for sentence in filter(None, [index.notice, similar_target(index, target), _unshared(run)]):
+        unshared = ""
+        if run.sharing != "values":
+            unshared = f"With --share {run.sharing} no code is sent, so the model sees only the description."
+        for sentence in filter(None, [index.notice, similar_target(index, target), unshared]):
             run.emit(Notice(sentence))
         run.emit(Progress("Running the tests before anything is written"))
         excluded = _excluded(run, index, target, await run_tests(run, task, {}))
@@ -114,12 +116,10 @@ class Attempts:
         target, file = self.target, self.tools.index.by_path.get(self.target.path)
         others = (
             item
-            for item in (file.source.definitions if file else ())
+            for item in (file.definitions if file else ())
             if item not in target.present and not f"{item.owner}.".startswith(f"{target.name}.")
         )
-        return Passage(
-            "workspace", target.path, shorten_file(self._rest, others, _LONGEST_FILE), target.path, code=True
-        )
+        return _code_passage(target.path, _shorten_file(self._rest, others), target.path)
 
     @property
     def shown_lines(self) -> tuple[str, int, int] | None:
@@ -165,7 +165,7 @@ class Attempts:
             tools = self.tools if call.tool == "get_relevant_code" else current
             text = answer(tools, call, path=self.target.path, thought=thought)
             self.run.emit(LookedUp(self.subject, call.tool, call.argument, text))
-            found.append(Passage("workspace", called_as(call), text, called_as(call), code=True))
+            found.append(_code_passage(called_as(call), text, called_as(call)))
         return found
 
     async def test(self, code: str) -> Attempt:
@@ -175,8 +175,8 @@ class Attempts:
         same = next(
             (item.experience.candidate.id for item in self.made if item.experience.candidate.code == code), None
         )
-        id_ = f"s{self.run.agenda.next_number(SOLUTION.id)}"
-        candidate = Candidate(id_, SOLUTION.id, code, number, repairs, duplicate_of=same)
+        candidate_id = f"s{self.run.agenda.next_number(SOLUTION.id)}"
+        candidate = Candidate(candidate_id, SOLUTION.id, code, number, repairs, duplicate_of=same)
         self.run.emit(CandidateProposed(candidate))
         text = insert(self.tools.index, self.target, code)
         report = _syntax_problem(self.target, text) or (
@@ -192,9 +192,7 @@ class Attempts:
     def finish(self, *, stopped: str = "", cause: StopCause = "") -> RunResult:
         """Return the result: the latest attempt if it passes, else the one that passes most tests.
 
-        Args:
-            stopped: why the run ended early; a sentence.
-            cause: what ended it.
+        `stopped` says why the run ended early, in a sentence.
         """
         if not self.made:
             reason = stopped or f"The model gave no code that defines {self.target.name}."
@@ -221,44 +219,41 @@ class Attempts:
 
 def passages_of(findings: Iterable[Finding]) -> list[Passage]:
     """Return what a tool found as passages for a prompt."""
-    return [Passage("workspace", item.title, item.text, item.place, code=True) for item in findings]
+    return [_code_passage(item.title, item.text, item.place) for item in findings]
 
 
-def _unshared(run: Run) -> str:
-    if run.sharing == "values":
-        return ""
-    return f"With --share {run.sharing} no code of the repository is sent, so the model sees only the description."
+def _code_passage(title: str, text: str, origin: str) -> Passage:
+    return Passage("workspace", title, text, origin, code=True)
+
+
+def _shorten_file(text: str, definitions: Iterable[Definition]) -> str:
+    """Return the text of a file; of a long one half, and the signatures of the definitions that begin after that."""
+    if len(text) <= _LONGEST_FILE:
+        return text
+    head = text[: _LONGEST_FILE // 2].rpartition("\n")[0]
+    lines = [head, "... the rest of the file, without bodies:"]
+    room = _LONGEST_FILE - sum(len(line) + 1 for line in lines) - len("...\n")
+    for item in definitions:
+        if item.line > head.count("\n") + 1 and item.kind != "attribute":
+            pad = "    " * (item.owner.count(".") + bool(item.owner))
+            line = f"{pad}{item.signature}" + (f"  # {item.summary}" if item.summary else "")
+            room -= len(line) + 1
+            if room < 0:
+                lines.append("...")
+                break
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> frozenset[str]:
-    """Return the failures before anything was written that have nothing to do with the target.
-
-    Raises:
-        UsageError: no test is left.
-        MissingRequirement: the environment lacks something.
-    """
-    unrelated = [item for item in report.failed if not _mentions(item, index, target)]
+    """Return the failures before anything was written that have nothing to do with the target."""
+    # a failure may be due to the target if it names it, its class, or its file
+    current = index.by_path.get(target.path) if target.language == "python" else None
+    names = {target.last_name, target.path, *target.name.split("."), (current and current.module) or target.path}
+    texts = ((item, f"{item.id}\n{item.text}") for item in report.failed)
+    unrelated = [item for item, text in texts if not any(name in text for name in names)]
     left = report.without(item.id for item in unrelated)
-    _require_modules(run, index, target, left if left.results else report)
-    if report.problem:
-        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
-    names = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
-    if unrelated and not left.results:
-        raise UsageError(f"All tests fail for other reasons than {target.name}: {names}.", remedy="Repair them first.")
-    if unrelated:
-        run.emit(Notice(f"These tests fail without any change and are not counted: {names}.", "warning"))
-    if left.complete and not target.present:
-        run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
-    return frozenset(item.id for item in unrelated)
-
-
-def _require_modules(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> None:
-    """Refuse a report whose tests need a module from elsewhere that is not installed.
-
-    Raises:
-        MissingRequirement: they do.
-    """
-    module = report.missing_module()
+    module = (left if left.results else report).missing_module()
     roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
     roots |= {entry.stem for entry in run.workdir.iterdir()}
     if module and module.partition(".")[0] not in roots:
@@ -266,14 +261,16 @@ def _require_modules(run: Run, index: RepositoryIndex, target: Target, report: T
             f"The tests need the module {module!r}, which is not installed where they run.",
             remedy="Install it there, or choose the interpreter with --python.",
         )
-
-
-def _mentions(result: TestResult, index: RepositoryIndex, target: Target) -> bool:
-    """Whether a failure may be due to the target: it names it, its class, or its file."""
-    current = index.by_path.get(target.path)
-    module = current.module if current and target.language == "python" else ""
-    names = [target.last_name, target.path, *target.name.split("."), *([module] if module else [])]
-    return any(name in f"{result.id}\n{result.text}" for name in names)
+    if report.problem:
+        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
+    shown = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
+    if unrelated and not left.results:
+        raise UsageError(f"All tests fail for other reasons than {target.name}: {shown}.", remedy="Repair them first.")
+    if unrelated:
+        run.emit(Notice(f"These tests fail without any change and are not counted: {shown}.", "warning"))
+    if left.complete and not target.present:
+        run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
+    return frozenset(item.id for item in unrelated)
 
 
 def _syntax_problem(target: Target, text: str) -> TestReport | None:
@@ -282,24 +279,21 @@ def _syntax_problem(target: Target, text: str) -> TestReport | None:
         return None
     try:
         ast.parse(text.removeprefix(target.bom))
-    except SyntaxError as error:
-        line = text.split("\n")[(error.lineno or 1) - 1].strip()
-        return TestReport((), f"{target.path} is not valid Python: {error.msg} in line {error.lineno}: {line}")
-    except (ValueError, RecursionError, MemoryError) as error:
-        return TestReport((), f"{target.path} is not valid Python: {error}")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        fault = str(error)
+        if isinstance(error, SyntaxError):
+            line = text.split("\n")[(error.lineno or 1) - 1].strip()
+            fault = f"{error.msg} in line {error.lineno}: {line}"
+        return TestReport((), f"{target.path} is not valid Python: {fault}")
     return None
 
 
 def _observation(report: TestReport, lost: Sequence[str]) -> Observation:
     """Return what the tests show as the observation of the attempt."""
-    text = f"{report.counts}\n"
+    feedback = report.counts if report.complete else report.feedback(lost)
+    output: Output = {"output_type": "stream", "name": "stdout", "text": f"{feedback}\n"}
     if report.complete:
-        return Observation("ok", (_stream(text),), text=text, schema=text, seconds=report.seconds)
-    feedback = report.feedback(lost)
+        return Observation("ok", (output,), text=f"{feedback}\n", schema=f"{feedback}\n", seconds=report.seconds)
     names = "\n".join([report.counts, *(item.id for item in report.failed)])
     error = ErrorInfo("TestsFailed", report.counts, feedback, feedback, names)
-    return Observation("error", (_stream(f"{feedback}\n"),), error, seconds=report.seconds, unmet="check")
-
-
-def _stream(text: str) -> Output:
-    return {"output_type": "stream", "name": "stdout", "text": text}
+    return Observation("error", (output,), error, seconds=report.seconds, unmet="check")

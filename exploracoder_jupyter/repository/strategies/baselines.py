@@ -10,9 +10,8 @@ from __future__ import annotations
 from exploracoder_jupyter.pipeline.retrieval.query_rewriting import LONGEST_QUERY
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed
 from exploracoder_jupyter.repository.strategies.attempts import Attempts
-from exploracoder_jupyter.repository.strategies.rrr import reflect, related_snippets
+from exploracoder_jupyter.repository.strategies.rrr import improve_until_passed, reflect, related_snippets
 
 
 async def basic_prompting(run: Run) -> RunResult:

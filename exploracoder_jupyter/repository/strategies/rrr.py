@@ -6,10 +6,13 @@ follows the tools that the model calls and a reflection.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
 from anyio import to_thread
 
 from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
-from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.errors import BudgetExceeded, ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
@@ -17,7 +20,6 @@ from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.repository.strategies.attempt_loop import improve_until_passed
 from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
 from exploracoder_jupyter.repository.tools.tool_declarations import parse_tool_request
 
@@ -30,11 +32,29 @@ async def rrr(run: Run) -> RunResult:
         return await attempts.write("write", await related_snippets(attempts, run.task.text))
 
     async def improved() -> str | None:
-        found = await _call_tools(attempts)
+        found = list[Passage]()
+        with suppress(ReplyError):  # the model may call no tools
+            text = await ask_text(run, "strategy", attempts.inputs("tools"), subject=attempts.subject)
+            thought, calls = parse_tool_request(text)
+            found = await to_thread.run_sync(attempts.look_up, calls, thought)
         reflection = await reflect(attempts, found)
         return await attempts.write("improve", found, reflection)
 
     return await improve_until_passed(attempts, first, improved)
+
+
+async def improve_until_passed(
+    attempts: Attempts, first: Callable[[], Awaitable[str | None]], improved: Callable[[], Awaitable[str | None]]
+) -> RunResult:
+    """Write and test attempts until one passes, at most `oracle_calls`, or the model or the budget gives none."""
+    try:
+        for number in range(attempts.run.settings.oracle_calls):
+            code = await (improved() if number else first())
+            if code is None or (await attempts.test(code)).report.complete:
+                break
+    except BudgetExceeded as reason:
+        return attempts.finish(stopped=str(reason), cause="budget")
+    return attempts.finish()
 
 
 async def related_snippets(attempts: Attempts, query: str, round_: int = 0) -> list[Passage]:
@@ -54,13 +74,3 @@ async def reflect(attempts: Attempts, found: list[Passage]) -> list[str]:
         return [join_lines(await ask_text(attempts.run, "strategy", inputs, subject=attempts.subject))]
     except ReplyError:
         return []
-
-
-async def _call_tools(attempts: Attempts) -> list[Passage]:
-    """Return the outputs of the tools that the model calls after the latest attempt; it may call none."""
-    try:
-        text = await ask_text(attempts.run, "strategy", attempts.inputs("tools"), subject=attempts.subject)
-    except ReplyError:
-        return []
-    request = parse_tool_request(text)
-    return await to_thread.run_sync(attempts.look_up, request.calls, request.thought)

@@ -30,17 +30,7 @@ _GRACE: Final = 10.0
 
 
 async def run_tests(run: Run, task: RepositoryTask, files: Mapping[str, str]) -> TestReport:
-    """Write files in a new branch, run the tests there and return the report.
-
-    Args:
-        run: the run, whose `timeout` limits the tests.
-        task: names the tests.
-        files: texts by path relative to the repository.
-
-    Raises:
-        BudgetExceeded: no more executions are allowed.
-        KernelError: no branch could be made.
-    """
+    """Write files, texts by their paths, in a new branch, run the tests there and return the report."""
     for changes in range(MOST_CHANGES + 1):
         run.meter.reserve()
         try:
@@ -57,22 +47,13 @@ async def run_tests(run: Run, task: RepositoryTask, files: Mapping[str, str]) ->
 async def run_tests_in_fork(
     root: Branch, task: RepositoryTask, files: Mapping[str, str], *, seconds: float
 ) -> TestReport:
-    """Write files in a new fork of a branch, run the tests there for at most `seconds`, and return the report.
-
-    Raises:
-        BranchingChanged: see `Branch.run`.
-        KernelError: no fork could be made.
-    """
-    code = _test_code(task, files, seconds=seconds)
+    """Write files in a new fork of a branch, run the tests there for at most `seconds`, and return the report."""
+    runner = resources.files("exploracoder_jupyter.kernel_agent").joinpath("repository_test_runner.py")
+    request = {"files": dict(files), "tests": list(task.tests), "command": task.command, "seconds": seconds}
+    code = _CODE.format(source=runner.read_text("utf-8"), request=json.dumps(request))
     [branch] = await root.fork(1)
     try:
         return read_report(await branch.run(code, timeout=seconds + _GRACE), command=task.command)
     finally:
         with anyio.CancelScope(shield=True):
             await branch.close()
-
-
-def _test_code(task: RepositoryTask, files: Mapping[str, str], *, seconds: float) -> str:
-    runner = resources.files("exploracoder_jupyter.kernel_agent").joinpath("repository_test_runner.py")
-    request = {"files": dict(files), "tests": list(task.tests), "command": task.command, "seconds": seconds}
-    return _CODE.format(source=runner.read_text("utf-8"), request=json.dumps(request))

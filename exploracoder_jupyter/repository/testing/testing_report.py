@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -96,8 +97,7 @@ class TestReport:
     def without(self, ids: Iterable[str]) -> TestReport:
         """Return the report without these tests."""
         excluded = set(ids)
-        kept = tuple(item for item in self.results if item.id not in excluded)
-        return TestReport(kept, self.problem, self.output, self.seconds)
+        return replace(self, results=tuple(item for item in self.results if item.id not in excluded))
 
     @property
     def counts(self) -> str:
@@ -133,59 +133,39 @@ class TestReport:
 def read_report(observation: Observation, *, command: str) -> TestReport:
     """Return the report that the execution of `kernel_agent.repository_test_runner` displayed.
 
-    Args:
-        observation: the result of the execution.
-        command: the test command; empty for pytest.
+    `command` is the test command; empty for pytest.
     """
-    report = _displayed(observation)
+    report: _Report | None = None
+    for output in observation.outputs:
+        data = output.get("data")
+        if isinstance(data, dict) and MIME in data:
+            with suppress(ValidationError):
+                report = _Report.model_validate(data[MIME])
+            break
     if report is None:
         error = observation.error.headline if observation.error else observation.note or observation.status
         return TestReport((), f"The tests could not be run: {error.rstrip('.')}.", observation.text)
     if command:
-        return _of_command(report, command)
-    results = _merge(report.rows)
+        outcome: Outcome = "passed" if report.status == 0 else "failed"
+        problem = "The test command did not end within the time limit." if report.status is None else ""
+        return TestReport((TestResult(command, outcome, report.output),), problem, report.output, report.seconds)
+    rows: dict[str, list[_Row]] = {}
+    for row in report.rows:
+        rows.setdefault(row.id, []).append(row)
+    results = tuple(map(_result, rows.values()))
     return TestReport(results, _problem(report, results), report.output, report.seconds)
-
-
-def _displayed(observation: Observation) -> _Report | None:
-    for output in observation.outputs:
-        data = output.get("data")
-        if isinstance(data, dict) and MIME in data:
-            try:
-                return _Report.model_validate(data[MIME])
-            except ValidationError:
-                return None
-    return None
-
-
-def _of_command(report: _Report, command: str) -> TestReport:
-    outcome: Outcome = "passed" if report.status == 0 else "failed"
-    problem = "The test command did not end within the time limit." if report.status is None else ""
-    return TestReport((TestResult(command, outcome, report.output),), problem, report.output, report.seconds)
-
-
-def _merge(rows: Iterable[_Row]) -> tuple[TestResult, ...]:
-    """Return one result for each test."""
-    found: dict[str, list[_Row]] = {}
-    for row in rows:
-        found.setdefault(row.id, []).append(row)
-    return tuple(_result(same) for same in found.values())
 
 
 def _result(rows: Sequence[_Row]) -> TestResult:
     """Return the result of a test: it failed if its setup, call or teardown did, or if it did not end."""
     for outcome in _NOT_PASSED:
         for row in rows:
-            if _outcome(row) == outcome:
+            if ("skipped" if row.expected and row.outcome != "passed" else row.outcome) == outcome:
                 text = "\n".join(filter(None, [row.text, row.captured]))
                 return TestResult(row.id, outcome, _ADDRESS.sub("0x...", text), row.when != "collect")
     if {"call", "teardown"} <= {row.when for row in rows}:
         return TestResult(rows[0].id, "passed")
     return TestResult(rows[0].id, "failed", "The test began and did not end.")
-
-
-def _outcome(row: _Row) -> Outcome:
-    return "skipped" if row.expected and row.outcome != "passed" else row.outcome
 
 
 def _problem(report: _Report, results: Sequence[TestResult]) -> str:
@@ -197,12 +177,8 @@ def _problem(report: _Report, results: Sequence[TestResult]) -> str:
     if report.status == _NO_TESTS:
         return "There are no tests that --tests selects."
     if report.status == _USAGE:
-        lines = [line for line in report.output.splitlines() if line.startswith("ERROR")]
-        return (
-            f"pytest refused --tests: {lines[0].removeprefix('ERROR:').strip()}."
-            if lines
-            else "pytest refused --tests."
-        )
+        errors = (line for line in report.output.splitlines() if line.startswith("ERROR"))
+        return f"pytest refused --tests: {next(errors, 'no reason is given').removeprefix('ERROR:').strip()}."
     if "No module named pytest" in report.output:
         return "pytest is not installed in the environment of the tests."
     return f"pytest ended with status {report.status} before any test."

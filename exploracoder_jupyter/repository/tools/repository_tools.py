@@ -69,12 +69,7 @@ class RepositoryTools:
         return CodeSearch.open(self.index, KnowledgeCache(self.cache or user_cache_path("exploracoder_jupyter")))
 
     def get_related_snippets(self, description: str, *, without: tuple[str, int, int] | None = None) -> list[Finding]:
-        """Return the five snippets nearest to a description.
-
-        Args:
-            description: what is to be written.
-            without: path, first and last line of what is not to be found, such as the target itself.
-        """
+        """Return the five snippets nearest to a description, without these lines of a file, such as the target."""
         found = self.search.nearest(description, ["snippet"])
         outside = (item for item in found if without is None or not _overlap(item[0], without))
         return [_finding(piece, text) for piece, text in islice(outside, RELATED)]
@@ -88,24 +83,26 @@ class RepositoryTools:
         return [Finding(name, path, "\n".join(suggest_imports(self.index, file, name))) for name in names]
 
     def get_class_info(self, names: str, thought: str = "") -> list[Finding]:
-        """Return the members of classes, inherited ones included.
+        """Return the members, inherited ones included, of every class with one of these names, separated by commas.
 
-        Args:
-            names: class names, separated by commas; every class of such a name is described.
-            thought: why this is asked; the ten members nearest to it are shown of a class with more.
+        Of a class with more than ten, those are shown that are nearest to the thought: why this is asked.
         """
-        wanted = [name for name in names.replace(",", " ").split() if name]
+        wanted = names.replace(",", " ").split()
         return [self._describe_class(item, thought) for name in wanted for item in self.index.classes(name)]
 
     def get_signature(self, owner: str | None, name: str) -> list[Finding]:
         """Return all signatures of a method, or of a function if `owner` is `None`."""
-        found = [Finding(self._title(item), item.place, _described(item)) for item in self._callables(owner, name)]
-        return found or [Finding(f"{item.owner}.{name}", "", item.signature) for item in self._external(owner, name)]
+        found = [
+            Finding(self.index.path_of(item), item.place, _described(item)) for item in self._callables(owner, name)
+        ]
+        outside = (item for class_ in self.index.classes(owner or "") for item in self._from_outside(class_))
+        external = (item.definition for item in outside if item.definition.name == name)
+        return found or [Finding(f"{item.owner}.{name}", "", item.signature) for item in external]
 
     def get_method_body(self, owner: str | None, name: str) -> list[Finding]:
         """Return the source code of a method or function; of one that is not in the repository the signature."""
         found = [
-            Finding(self._title(item), item.place, shorten(self.index.code(item), _LONGEST_BODY))
+            Finding(self.index.path_of(item), item.place, shorten(self.index.code(item), _LONGEST_BODY))
             for item in self._callables(owner, name)
         ]
         return found or self.get_signature(owner, name)
@@ -124,51 +121,38 @@ class RepositoryTools:
         """Return a sentence that suggests a name of the repository in place of an unknown one; empty if none is."""
         return did_you_mean(name.rpartition(".")[2], self.index.definitions).strip()
 
-    def _title(self, definition: Definition) -> str:
-        return self.index.path_of(definition)
-
     def _describe_class(self, owner: Definition, thought: str) -> Finding:
-        own = list(inherited_members(self.index, owner))
-        known = {item.definition.name for item in own}
-        outside = (item for item in self._from_outside(owner) if item.definition.name not in known)
-        members = [*own, *outside]
+        members = list(inherited_members(self.index, owner))
+        known = {item.definition.name for item in members}
+        members += [item for item in self._from_outside(owner) if item.definition.name not in known]
         shown = _nearest(members, thought)
         more = [f"... and {len(members) - len(shown)} more members"] if len(members) > len(shown) else []
         head = [f'"""{owner.summary}"""'] if owner.summary else []
         lines = [owner.signature, *(f"    {line}" for line in (*head, *map(_member_line, shown), *more))]
-        return Finding(self._title(owner), owner.place, "\n".join(lines))
+        return Finding(self.index.path_of(owner), owner.place, "\n".join(lines))
 
     def _from_outside(self, owner: Definition) -> Iterator[Member]:
-        for base in lineage(self.index, owner).external:
+        for base in lineage(self.index, owner)[1]:
             for definition in external_members(self.index.root, base, seconds=self.patience):
                 yield Member(definition, base.name)
 
     def _callables(self, owner: str | None, name: str) -> list[Definition]:
         """Return the functions or methods of a name, of the nearest class that has it, every class of the name."""
+        found = []
         if owner is None:
             found = [item for item in self.index.definitions.get(name, ()) if item.kind == "function"]
-            return found[:_MOST_ALIKE]
-        found = []
-        for class_ in self.index.classes(owner):
+        for class_ in self.index.classes(owner) if owner else ():
             members = (item.definition for item in inherited_members(self.index, class_))
             named = [item for item in members if item.name == name and item.kind != "attribute"]
             found += [item for item in named if item.owner == named[0].owner]
         return found[:_MOST_ALIKE]
 
-    def _external(self, owner: str | None, name: str) -> list[Definition]:
-        owners = self.index.classes(owner) if owner else []
-        members = (item for class_ in owners for item in self._from_outside(class_))
-        return [item.definition for item in members if item.definition.name == name]
-
 
 def render_findings(findings: Iterable[Finding]) -> str:
     """Return the findings as text: each with its title and place, then what was found."""
-    return "\n\n".join(_rendered(item) for item in findings)
-
-
-def _rendered(item: Finding) -> str:
-    place = f" ({item.place})" if item.place and item.place != item.title else ""
-    return f"{item.title}{place}\n{item.text or '(nothing in the repository defines it)'}"
+    places = ((item, f" ({item.place})" if item.place and item.place != item.title else "") for item in findings)
+    texts = (f"{item.title}{place}\n{item.text or '(nothing in the repository defines it)'}" for item, place in places)
+    return "\n\n".join(texts)
 
 
 def _finding(piece: CodePiece, text: str) -> Finding:

@@ -7,7 +7,6 @@ models know, `- get_signature("Cart.total")`, mean the same.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from exploracoder_jupyter.core.types import Call
@@ -29,7 +28,7 @@ DEPENDENT: Final = (
 )
 """The dependent tools of RRR (appendix F.2); the first needs no argument."""
 NAMES: Final = (RELATED_SNIPPETS, *(tool.name for tool in DEPENDENT))
-MOST_CALLS: Final = 8
+_MOST_CALLS: Final = 8
 """Calls of one reply that are answered."""
 _LONGEST_ARGUMENT: Final = 400
 
@@ -42,36 +41,19 @@ _KEYWORD: Final = re.compile(r"\b[a-z_]+[ \t]*=[ \t]*(?=[\"'\w])")
 _AROUND: Final = " \t\"'`*()[].;"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRequest:
-    """What a model wants to know, and why."""
-
-    thought: str
-    calls: tuple[Call, ...]
-
-
-def parse_tool_request(text: str) -> ToolRequest:
-    """Return the calls of a reply, each once, and the text before the first one. A reply may contain none."""
+def parse_tool_request(text: str) -> tuple[str, tuple[Call, ...]]:
+    """Return the text of a reply before its first call, and its calls, each once. A reply may contain none."""
     found = list(_CALL.finditer(text))
-    calls = dict.fromkeys(Call(match["name"].lower(), _argument(match["argument"])) for match in found)
+    calls: dict[Call, None] = {}
+    for match in found:
+        parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", match["argument"]).split(","))
+        calls[Call(match["name"].lower(), ", ".join(filter(None, parts))[:_LONGEST_ARGUMENT])] = None
     thought = text[: found[0].start()] if found else text
-    return ToolRequest(thought.strip().removeprefix("Thought:").strip(), tuple(calls)[:MOST_CALLS])
-
-
-def _argument(text: str) -> str:
-    parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", text).split(","))
-    return ", ".join(filter(None, parts))[:_LONGEST_ARGUMENT]
+    return thought.strip().removeprefix("Thought:").strip(), tuple(calls)[:_MOST_CALLS]
 
 
 def find(tools: RepositoryTools, call: Call, *, path: str = "", thought: str = "") -> list[Finding]:
-    """Return what a tool finds.
-
-    Args:
-        tools: the tools.
-        call: the name of one of the six tools, and its argument.
-        path: the file with the latest code.
-        thought: why the tool is called.
-    """
+    """Return what one of the six tools finds; `path` is the file with the latest code, `thought` why it is called."""
     owner, name = _split_name(call.argument)
     match call.tool:
         case "get_related_snippets":

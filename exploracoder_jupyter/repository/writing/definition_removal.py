@@ -16,16 +16,13 @@ from pyflakes.messages import UnusedImport
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.writing.target import Target, find_target
+from exploracoder_jupyter.text.python_code import parse_python
 
 _NOT_COPIED: Final = (".git", "__pycache__", ".pytest_cache", ".venv", "node_modules", ".tox", ".mypy_cache")
 
 
 def removable_target(root: Path, given: str) -> Target:
-    """Return the target, which has to exist.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """Return the target; UsageError if it does not exist."""
     target = find_target(RepositoryIndex(root, (), ""), given)
     if not target.present:
         raise UsageError(f"{target.path} has no {target.name}.", remedy="Check the target.")
@@ -38,24 +35,9 @@ def removed_text(target: Target) -> str:
     for item in reversed(target.present):
         del lines[item.line - 1 : item.end]
     text = "\n".join(lines).rstrip() + "\n"
-    return text if target.language == "java" else _without_unused_imports(text, _unused_imports(target.text))
-
-
-def copy_without_target(root: Path, given: str, folder: Path) -> None:
-    """Copy a repository into a new folder, without the target.
-
-    Raises:
-        UsageError: there is no such target.
-        OSError: the repository cannot be copied.
-    """
-    target = removable_target(root, given)
-    shutil.copytree(root, folder, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
-    (folder / target.path).write_bytes(f"{target.bom}{removed_text(target)}".encode())
-
-
-def _without_unused_imports(text: str, kept: set[str]) -> str:
-    """Return Python code without the imports of which every name is unused, except for names that were so before."""
-    unused, lines = _unused_imports(text) - kept, text.split("\n")
+    if target.language == "java":
+        return text
+    unused, lines = _unused_imports(text) - _unused_imports(target.text), text.split("\n")
     for node in reversed(ast.parse(text).body):
         if isinstance(node, ast.Import | ast.ImportFrom):
             names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
@@ -64,11 +46,15 @@ def _without_unused_imports(text: str, kept: set[str]) -> str:
     return "\n".join(lines)
 
 
+def copy_without_target(root: Path, given: str, folder: Path) -> None:
+    """Copy a repository into a new folder, without the target."""
+    target = removable_target(root, given)
+    shutil.copytree(root, folder, symlinks=True, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+    (folder / target.path).write_bytes(f"{target.bom}{removed_text(target)}".encode())
+
+
 def _unused_imports(text: str) -> set[str]:
     """Return the names that code imports and does not use; none if it cannot be parsed."""
-    try:
-        messages = Checker(ast.parse(text)).messages
-    except SyntaxError:
-        return set()
+    messages = Checker(parse_python(text)).messages
     found = (str(message.message_args[0]) for message in messages if isinstance(message, UnusedImport))
     return {name.rpartition(" as ")[2].rpartition(".")[2] for name in found}

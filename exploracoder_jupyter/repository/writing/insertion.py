@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced, without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
@@ -41,8 +41,7 @@ _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment"})
 def parse_definition(text: str, target: Target) -> str:
     """Return the code of a reply: its fenced blocks in the language of the target, joined.
 
-    Raises:
-        ReplyError: there is none, or it does not define the target.
+    ReplyError if there is none, or it does not define the target.
     """
     wanted = _LANGUAGE_NAMES[target.language]
     blocks = [block for _, block in split_fenced(without_thinking(encodable(text))) if block.body.strip()]
@@ -50,19 +49,20 @@ def parse_definition(text: str, target: Target) -> str:
     code = "\n".join(marked or [block.body for block in blocks if block.language in wanted]).strip("\n")
     if not code:
         raise ReplyError(f"the reply holds no fenced block of {target.language.title()} code.")
-    if f"{target.last_name}" not in code:
+    if target.last_name not in code:
         raise ReplyError(f"the code does not define {target.name}.")
     return code
 
 
 def insert(index: RepositoryIndex, target: Target, code: str) -> str:
-    """Return the text of the target's file with the definition in this code.
-
-    Raises:
-        ReplyError: the code does not define the target.
-    """
+    """Return the text of the target's file with the definition in this code; ReplyError if it does not define it."""
     written = index.replaced(target.path, code).by_path[target.path]
-    wanted = [item for item in written.source.definitions if _is_target(item, target)]
+    owners = ("", target.owner.name, target.owner.qualified) if target.owner else ("",)
+    wanted = [
+        item
+        for item in written.definitions
+        if item.name == target.last_name and item.owner in owners and item.kind != "attribute"
+    ]
     if not wanted:
         raise ReplyError(f"the code does not define {target.name}.")
     crlf = target.text.count("\r\n") * 2 > target.text.count("\n")
@@ -79,11 +79,6 @@ def without_target(target: Target) -> str:
     marker = "#" if target.language == "python" else "//"
     pad = " " * 4 if target.owner else ""
     return _replace(target, target.text.replace("\r\n", "\n"), f"{pad}{marker} <- {target.name} is written here")
-
-
-def _is_target(item: Definition, target: Target) -> bool:
-    owners = ("", target.owner.name, target.owner.qualified) if target.owner else ("",)
-    return item.name == target.last_name and item.owner in owners and item.kind != "attribute"
 
 
 def _replace(target: Target, text: str, body: str) -> str:
@@ -114,52 +109,36 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
 
     Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
     """
-    every = _top_nodes(target.language, text)
+    every = _root(target.language, text).named_children
     begin = _leading_imports_end(every)
     kept = (node for node in every if node.type not in _IMPORTS | _COMMENTS and not _is_docstring(node))
     nodes = [node for node in kept if node.start_point.row >= begin]
-    uses = (place for place, node in enumerate(nodes) if _names(node, target.name))
+    uses = (
+        place
+        for place, node in enumerate(nodes)
+        if any(item.type == "identifier" and node_text(item) == target.name for item in walk(node))
+    )
     first = next(uses, None) if target.language == "python" else None
     if first is None:
         return None
     names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
-    needed = [place for place, name in enumerate(names) if name and _uses(body, name)]
+    needed = [place for place, name in enumerate(names) if name and re.search(rf"\b{re.escape(name)}\b", body)]
     return nodes[first].start_point.row if all(place < first for place in needed) else None
-
-
-def _names(node: Node, name: str) -> bool:
-    """Whether code uses a name, other than in comments and strings."""
-    return any(item.type == "identifier" and node_text(item) == name for item in _walk(node))
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    left = [node]
-    while left:
-        current = left.pop()
-        yield current
-        left += reversed(current.named_children)
-
-
-def _uses(code: str, name: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", code) is not None
 
 
 def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:
     """Return the definitions of a method, at the indentation of its class's body."""
     assert target.owner
     lines, text = code.split("\n"), target.text.split("\n")
-    if target.present:
-        margin = text[target.present[0].line - 1]
-        margin = margin[: len(margin) - len(margin.lstrip())]
-    else:
-        margin = _member_margin(target, target.text)
+    present = target.present
+    margin = _white_space(text[present[0].line - 1]) if present else _member_margin(target, target.text)
     fixed = _rows_in_strings(target.language, code)
     return "\n\n".join(_shifted(lines, range(item.line - 1, item.end), margin, fixed) for item in wanted)
 
 
 def _rows_in_strings(language: Language, code: str) -> frozenset[int]:
     """Return the rows that begin inside a string, which is no docstring: other white space would change its value."""
-    nodes = (node for top in _top_nodes(language, code) for node in _walk(top))
+    nodes = walk(_root(language, code))
     strings = (node for node in nodes if node.type.startswith("string") and not _in_docstring(node))
     return frozenset(row for node in strings for row in range(node.start_point.row + 1, node.end_point.row + 1))
 
@@ -180,11 +159,9 @@ def _shifted(lines: Sequence[str], rows: range, margin: str, fixed: frozenset[in
 def _class_body(target: Target, text: str) -> Node | None:
     """Return the body of the target's class."""
     owner = target.owner
-    nodes = (node for top in _top_nodes(target.language, text) for node in _walk(top))
-    for node in nodes:
+    for node in walk(_root(target.language, text)) if owner else ():
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-        inside = owner is not None and owner.line <= node.start_point.row + 1 <= owner.end
-        if owner and inside and body and node_text(name) == owner.name:
+        if owner and body and owner.line <= node.start_point.row + 1 <= owner.end and node_text(name) == owner.name:
             return body
     return None
 
@@ -222,12 +199,12 @@ def _open_class(target: Target, lines: list[str]) -> None:
 def _top_level_text(target: Target, written: SourceFile, code: str, index: RepositoryIndex) -> str:
     """Return what the code defines at the top level, without imports and without what the file has already."""
     file = index.replaced(target.path, target.text).by_path[target.path]
-    known = {item.name for item in file.source.definitions if not item.owner} - {target.last_name}
-    names = {item.line: item.name for item in written.source.definitions if not item.owner}
+    known = {item.name for item in file.definitions if not item.owner} - {target.last_name}
+    names = {item.line: item.name for item in written.definitions if not item.owner}
     lines = code.split("\n")
     kept = [
         (node.start_point.row, node.end_point.row + 1)
-        for node in _top_nodes(target.language, code)
+        for node in _root(target.language, code).named_children
         if node.type not in _IMPORTS and names.get(node.start_point.row + 1) not in known and not _is_docstring(node)
     ]
     begin = next(start for start, _ in kept)
@@ -240,16 +217,16 @@ def _is_docstring(node: Node) -> bool:
     return node.type == "expression_statement" and [child.type for child in node.named_children] == ["string"]
 
 
-def _top_nodes(language: Language, code: str) -> list[Node]:
+def _root(language: Language, code: str) -> Node:
     parser = java_parser() if language == "java" else python_parser()
-    return parser.parse(code.encode()).root_node.named_children
+    return parser.parse(code.encode()).root_node
 
 
 def _new_imports(code: str, written: SourceFile, present: SourceFile) -> Iterator[str]:
     """Yield the import statements of the code that the file lacks, without imports of the file from itself."""
-    known = {item.statement for item in present.source.imports}
+    known = {item.statement for item in present.imports}
     lines = {line.strip() for line in code.split("\n")}
-    for item in written.source.imports:
+    for item in written.imports:
         own = item.module == present.module and written.language == "python"
         if item.statement not in known and not own:
             yield item.statement
@@ -267,7 +244,7 @@ def _with_imports(language: Language, text: str, imports: Iterable[str]) -> str:
         return text
     future = [item for item in missing if item.startswith("from __future__")]
     rest = [item for item in missing if item not in future]
-    nodes = _top_nodes(language, text)
+    nodes = _root(language, text).named_children
     last = _leading_imports_end(nodes)
     header = _header_end(nodes)
     place = last if last >= 0 else header

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
@@ -62,11 +61,7 @@ def make_patch(path: str, before: str | None, after: str) -> str:
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """Return the file changes of a patch that `make_patch` made.
-
-    Raises:
-        UsageError: it is no such patch.
-    """
+    """Return the file changes of a patch that `make_patch` made; UsageError if it is no such patch."""
     starts = list(_FILE.finditer(text))
     ends = [*(match.start() for match in starts), len(text)][1:]
     found = [_file_patch(match["path"], text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]
@@ -78,33 +73,27 @@ def parse_patch(text: str) -> list[FilePatch]:
 def apply_patch(root: Path, text: str, *, undo: bool = False) -> list[str]:
     """Apply a patch to the repository, or undo it, and return the paths of the changed files.
 
-    All files are checked before the first is written.
-
-    Raises:
-        UsageError: it is not a patch, or a file has changed since, lies outside of the repository, is hidden or is not
-            a source file.
-        OSError: a file could not be written.
+    All files are checked before the first is written: UsageError if it is not a patch, or a file has changed since,
+    lies outside of the repository, is hidden or is not a source file.
     """
     patches = [item.reversed() if undo else item for item in parse_patch(text)]
-    _refuse_unexpected([item.path for item in patches])
+    paths = [item.path for item in patches]
+    for path in paths:  # hidden files, files that are not source code, and one file twice
+        hidden = any(part.startswith(".") and part != ".." for part in PurePosixPath(path).parts)
+        if "\0" in path or hidden or PurePosixPath(path).suffix not in LANGUAGES or paths.count(path) > 1:
+            raise UsageError(
+                f"The patch changes {path!r}, which no exploration writes.", remedy="Apply it with git if you trust it."
+            )
     changes = [(resolve_inside(root, item.path), _changed(root, item, undo=undo)) for item in patches]
     for place, content in changes:
         if content is None:
             place.unlink()
         else:
-            _write(place, content)
-    return [item.path for item in patches]
-
-
-def _refuse_unexpected(paths: Sequence[str]) -> None:
-    """Refuse what no run writes: hidden files, files that are not source code, and one file twice."""
-    for path in paths:
-        parts = PurePosixPath(path).parts
-        hidden = any(part.startswith(".") and part != ".." for part in parts)
-        if "\0" in path or hidden or PurePosixPath(path).suffix not in LANGUAGES or paths.count(path) > 1:
-            raise UsageError(
-                f"The patch changes {path!r}, which no exploration writes.", remedy="Apply it with git if you trust it."
-            )
+            mode = place.stat().st_mode & 0o777 if place.exists() else None
+            write_atomic(place, content.encode("utf-8", "surrogateescape"))
+            if mode is not None:
+                place.chmod(mode)
+    return paths
 
 
 def blob_hash(text: str) -> str:
@@ -117,34 +106,21 @@ def _changed(root: Path, patch: FilePatch, *, undo: bool) -> str | None:
     """Return the text of a file after its change; `None` if it is removed."""
     before = read_text(resolve_inside(root, patch.path), patch.path)
     if (_MISSING if before is None else blob_hash(before)) != patch.old:
-        done = "applied" if undo else "made"
+        when = "applied" if undo else "made"
         raise UsageError(
-            f"{patch.path} has changed since the patch was {done}, so nothing was written.",
+            f"{patch.path} has changed since the patch was {when}, so nothing was written.",
             remedy="Revert the file to what it was then, or explore again.",
         )
-    after = "".join(_patched(_lines(before or ""), patch))
+    lines, done, changed = _lines(before or ""), 0, list[str]()
+    for start, changes in patch.hunks:
+        changed += [*lines[done:start], *(line[1:] for line in changes if line[0] in " +")]
+        done = start + sum(line[0] in " -" for line in changes)
+    after = "".join([*changed, *lines[done:]])
     if patch.new == _MISSING:
         return None
     if blob_hash(after) != patch.new:
         raise UsageError(f"The patch of {patch.path} is damaged.", remedy="Export it again from its trace.")
     return after
-
-
-def _patched(lines: Sequence[str], patch: FilePatch) -> Iterator[str]:
-    place = 0
-    for start, changes in patch.hunks:
-        yield from lines[place:start]
-        yield from (line[1:] for line in changes if line[0] in " +")
-        place = start + sum(line[0] in " -" for line in changes)
-    yield from lines[place:]
-
-
-def _write(place: Path, content: str) -> None:
-    """Replace a file; it keeps its permissions."""
-    mode = place.stat().st_mode & 0o777 if place.exists() else None
-    write_atomic(place, content.encode("utf-8", "surrogateescape"))
-    if mode is not None:
-        place.chmod(mode)
 
 
 def _lines(text: str) -> list[str]:
@@ -158,15 +134,11 @@ def _file_patch(path: str, text: str) -> FilePatch:
         raise UsageError(f"The patch of {path} is damaged.", remedy="Export it again from its trace.")
     ends = [*(match.start() for match in hunks), len(text)][1:]
     parts = tuple(
-        (_start(match), tuple(_hunk_lines(text[match.end() : end].partition("\n")[2])))
+        # a hunk that replaces nothing names the line before
+        (int(match["start"]) - (match["count"] != "0"), tuple(_hunk_lines(text[match.end() : end].partition("\n")[2])))
         for match, end in zip(hunks, ends, strict=True)
     )
     return FilePatch(path, index["old"], index["new"], parts)
-
-
-def _start(match: re.Match[str]) -> int:
-    """Return the index of a hunk's first line; one that replaces nothing names the line before."""
-    return int(match["start"]) - (0 if match["count"] == "0" else 1)
 
 
 def _hunk_lines(text: str) -> list[str]:

@@ -59,23 +59,25 @@ class Target:
 def find_target(index: RepositoryIndex, given: str) -> Target:
     """Find the target in a repository.
 
-    Raises:
-        UsageError: the target is malformed, its file lies outside of the repository, is not a source file or cannot be
-            read, or the class of a method does not exist.
+    UsageError if the target is malformed, its file lies outside of the repository, is not a source file or cannot be
+    read, or the class of a method does not exist.
     """
-    path, name = _split(given)
-    path = _relative(index.root.resolve(), path)
+    file, _, name = given.strip().rpartition("::")
+    if not file or not _NAME.fullmatch(name) or "\n" in file:
+        raise UsageError(f"--target takes FILE::NAME, not {given!r}.", remedy=_EXAMPLE)
+    root, given_path = index.root.resolve(), Path(file)
+    if given_path.is_absolute():
+        given_path = given_path.parent.resolve() / given_path.name
+    path = Path(os.path.relpath(root / given_path, root)).as_posix()  # tests run in a copy
     place = resolve_inside(index.root, path)
     if place.suffix not in LANGUAGES:
         raise UsageError(f"{path} is not a Python or Java file.", remedy=_EXAMPLE)
     if not place.parent.is_dir():
         raise UsageError(f"The repository has no folder {PurePosixPath(path).parent}.", remedy="Check the target.")
     text = index.overlay[path] if path in index.overlay else read_text(place, path)
-    given_text = text or ""
-    bom = _BOM if given_text.startswith(_BOM) else ""
-    content = given_text.removeprefix(_BOM)
-    current = index.replaced(path, content)
-    definitions = current.by_path[path].source.definitions
+    content = (text or "").removeprefix(_BOM)
+    bom = _BOM if text and text.startswith(_BOM) else ""
+    definitions = index.replaced(path, content).by_path[path].definitions
     owner_name = name.rpartition(".")[0]
     owner = next((item for item in definitions if item.kind == "class" and item.qualified == owner_name), None)
     if owner_name and owner is None:
@@ -89,53 +91,26 @@ def similar_target(index: RepositoryIndex, target: Target) -> str:
     """Return a sentence if a new target is spelled like something that its file has; else an empty string."""
     if target.present or target.path not in index.by_path:
         return ""
-    names = [item.qualified for item in index.by_path[target.path].source.definitions if item.kind != "attribute"]
+    names = [item.qualified for item in index.by_path[target.path].definitions if item.kind != "attribute"]
     meant = did_you_mean(target.name, names).strip()
     return f"{target.path} has no {target.name}, so it is added. {meant}" if meant else ""
 
 
 def resolve_inside(root: Path, path: str) -> Path:
-    """Return the file that a path relative to the repository names.
-
-    Raises:
-        UsageError: it lies outside of the repository, also by a link.
-    """
+    """Return the file that a path relative to the repository names; UsageError if it lies outside, also by a link."""
     place = (root / path).resolve()
     if place == root.resolve() or not place.is_relative_to(root.resolve()):
-        why = (
-            "is a link that leads out"
-            if not Path(path).is_absolute() and ".." not in Path(path).parts
-            else "lies outside"
-        )
+        is_link = not Path(path).is_absolute() and ".." not in Path(path).parts
+        why = "is a link that leads out" if is_link else "lies outside"
         raise UsageError(f"{path} {why} of the repository {root}.", remedy="Name a file in the repository.")
     return place
 
 
 def read_text(place: Path, path: str) -> str | None:
-    """Return the text of a file as it is, line ends included; `None` if there is no such file.
-
-    Raises:
-        UsageError: it cannot be read.
-    """
+    """Return the text of a file as it is, line ends included; `None` if there is no such file."""
     if not place.exists():
         return None
     try:
         return place.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read as UTF-8 text: {error}.", remedy="Check the file.") from None
-
-
-def _relative(root: Path, path: str) -> str:
-    """Return a path relative to the root: tests run in a copy, where an absolute path would name the original."""
-    place = root / path
-    if Path(path).is_absolute():
-        place = place.parent.resolve() / place.name
-    return Path(os.path.relpath(place, root)).as_posix()
-
-
-def _split(given: str) -> tuple[str, str]:
-    file, separator, name = given.strip().rpartition("::")
-    path = Path(file).as_posix()
-    if not separator or not file or not _NAME.fullmatch(name) or "\n" in file:
-        raise UsageError(f"--target takes FILE::NAME, not {given!r}.", remedy=_EXAMPLE)
-    return path, name

@@ -16,6 +16,7 @@ from tests.patience import patience, wait_until
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "bench"]
 QUICK = ["--strategy", "explore", "--model", "offline", "--preset", "quick"]
+PRESET = {"exploration": {"preset": "quick"}}
 PROBLEM = {
     "id": "median",
     "task": "Compute the median of [3, 1, 2] and store it in `middle`.",
@@ -50,6 +51,10 @@ def test_recorded_replies_give_the_same_table(problems, tmp_path):
     assert "explore" in again.stdout and (tmp_path / "again" / "report.html").exists()
     rows = read_results(tmp_path / "again")
     assert outcome(rows) == outcome(read_results(tmp_path / "first")) and not rows[0].fault
+    python = evaluate(problems, strategies=["explore"], replay=tmp_path / "replies", settings=PRESET, workers=2,
+                      out=tmp_path / "python")  # fmt: skip
+    assert [row.passed for row in python.rows].count(True) == 1  # the others were not recorded
+    assert (python.folder / "results.parquet").exists() and (python.folder / python.rows[0].trace).exists()
     shown = bench("report", "again", "--markdown", "--html", "page.html", cwd=tmp_path)
     assert shown.returncode == 0 and "| explore |" in shown.stdout and (tmp_path / "page.html").exists()
     reported = bench("report", "again", "--json", cwd=tmp_path)
@@ -82,22 +87,3 @@ def test_wrong_usage_is_one_sentence(problems, tmp_path):
     cluster = bench(problems, *QUICK, "--scheduler", "tcp://127.0.0.1:9", "--out", "out", cwd=tmp_path)
     assert cluster.returncode == 2 and "cannot be reached" in cluster.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_from_python(problems, tmp_path):
-    seen, two = [], tmp_path / "two.jsonl"
-    two.write_text("".join(problems.read_text().splitlines(keepends=True)[:2]))
-    results = evaluate(
-        two,
-        strategies=["explore"],
-        model="offline",
-        settings={"exploration": {"preset": "quick"}},
-        workers=2,
-        out=tmp_path / "out",
-        progress=lambda progress: seen.append(progress.done),
-    )
-    assert [row.passed for row in results.rows] == [True] * 2 and results.left == 0
-    assert seen == [1, 2]
-    assert (results.folder / "results.parquet").exists() and all(
-        (results.folder / row.trace).exists() for row in results.rows
-    )

@@ -12,7 +12,6 @@ import anyio
 import dask
 import pytest
 
-from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
 from exploracoder_jupyter.evaluation.scheduling.dask_workers import SchedulerLost, connect, run_on_cluster
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
@@ -79,12 +78,22 @@ async def run(queue, folder, address, *, job=run_scripted, limits=None):
     return seen
 
 
-async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
+async def test_units_survive_a_killed_worker_end_with_a_stop_and_share_one_rate_limit(tmp_path):
     killing = [ScriptedUnit(number, kills=int(number == 17), child=number % 10 == 0) for number in range(40)]
+    killed, stopped, limited = (tmp_path / name for name in ("killed", "stopped", "limited"))
     async with cluster() as local:
-        seen = await run(UnitQueue(killing), tmp_path, local.scheduler_address)
-    assert table(read_results(tmp_path)) == table(seen) == table(map(result_of, units(40)))
-    assert len(list(tmp_path.glob("killed-*"))) == 1
+        seen = await run(UnitQueue(killing), killed, local.scheduler_address)
+        async with anyio.create_task_group() as group:
+            group.start_soon(run, UnitQueue(units(4, seconds=600)), stopped, local.scheduler_address)
+            await wait_until_async(lambda: len(began(stopped)) == 2, 60)
+            group.cancel_scope.cancel()
+        limits = Limits(requests_per_minute=120, concurrent=1)  # the workers are free again
+        await run(UnitQueue(units(8)), limited, local.scheduler_address, job=run_with_model, limits=limits)
+    assert table(read_results(killed)) == table(seen) == table(map(result_of, units(40)))
+    assert len(list(killed.glob("killed-*"))) == 1
+    times = sorted(float(path.name.split("-")[1]) for path in limited.glob("request-*"))
+    assert len(times) == 8
+    assert times[-1] - times[0] > 2.5  # 3.5 by the limit; the first can be late
 
 
 async def test_a_lost_scheduler_is_one_sentence_and_the_rest_runs_later(tmp_path):
@@ -101,28 +110,3 @@ async def test_a_lost_scheduler_is_one_sentence_and_the_rest_runs_later(tmp_path
         queue = UnitQueue(units(14), done={row.unit for row in first})
         assert len(await run(queue, tmp_path, local.scheduler_address)) == 4
     assert table(read_results(tmp_path)) == table(map(result_of, units(14)))
-
-
-async def test_a_stop_ends_the_units_on_workers(tmp_path):
-    async with cluster() as local:
-        async with anyio.create_task_group() as group:
-            group.start_soon(run, UnitQueue(units(4, seconds=600)), tmp_path, local.scheduler_address)
-            await wait_until_async(lambda: len(began(tmp_path)) == 2, 60)
-            group.cancel_scope.cancel()
-        fresh = [ScriptedUnit(number) for number in range(10, 12)]
-        assert len(await run(UnitQueue(fresh), tmp_path, local.scheduler_address)) == 2  # the workers are free again
-
-
-async def test_a_scheduler_that_does_not_exist_is_one_sentence():
-    with pytest.raises(MissingRequirement, match="cannot be reached"):
-        async with connect("tcp://127.0.0.1:9"):
-            pass
-
-
-async def test_all_workers_keep_to_one_rate_limit(tmp_path):
-    async with cluster() as local:
-        limits = Limits(requests_per_minute=120, concurrent=1)
-        await run(UnitQueue(units(8)), tmp_path, local.scheduler_address, job=run_with_model, limits=limits)
-    times = sorted(float(path.name.split("-")[1]) for path in tmp_path.glob("request-*"))
-    assert len(times) == 8
-    assert times[-1] - times[0] > 2.5  # 3.5 by the limit; the first can be late

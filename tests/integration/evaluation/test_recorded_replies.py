@@ -35,6 +35,8 @@ def _without_times(events):
 
 def test_a_replay_needs_no_model_and_has_the_same_replies(tmp_path):
     archive = tmp_path / "replies"
+    with pytest.raises(UsageError, match="recorded replies"):
+        _run(tmp_path / "nothing", archive, asks_model=False)
     recorded, events = _run(tmp_path / "recorded", archive, asks_model=True)
     ReplyArchive(archive).pack()
     replayed, again = _run(tmp_path / "replayed", archive, asks_model=False)
@@ -42,8 +44,3 @@ def test_a_replay_needs_no_model_and_has_the_same_replies(tmp_path):
     assert replayed["solution"] == recorded["solution"]
     with pytest.raises(EndpointError, match="karate, explore, 0"):
         _run(tmp_path / "other", archive, asks_model=False, text="Draw the karate club graph")
-
-
-def test_a_replay_of_nothing_is_refused_before_it_starts(tmp_path):
-    with pytest.raises(UsageError, match="recorded replies"):
-        _run(tmp_path / "run", tmp_path / "nowhere", asks_model=False)

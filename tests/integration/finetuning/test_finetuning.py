@@ -1,19 +1,13 @@
 """`jupyter explora annotate` and `finetune`, with a library of four functions."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
-from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from tests.integration.command_line import explora
 from tests.json_output import json_result
-from tests.unit.world import a_run, happened
 
 LIBRARY = '''"""Tables."""
 
@@ -82,7 +76,7 @@ def test_a_corpus_is_annotated_and_what_is_left_out_is_counted(folder):
     assert cell["calls"][0]["origin"] == "comment" and cell["place"] == "cell 1"
 
 
-def test_an_interrupted_annotation_is_continued_behind_the_last_file(folder):
+def test_an_interrupted_annotation_is_continued_and_nothing_else_is_written_over_or_mixed_in(folder):
     _annotate(folder)
     whole, state = _rows(folder), json.loads((folder / "data.jsonl.state.json").read_text())
     first = (folder / "data.jsonl").read_bytes().splitlines(keepends=True)[0]
@@ -92,10 +86,6 @@ def test_an_interrupted_annotation_is_continued_behind_the_last_file(folder):
         file.write(first + b'{"half of')
     _, counts = _annotate(folder, "--resume")
     assert _rows(folder) == whole and counts["rows"] == 2
-
-
-def test_what_exists_is_not_written_over_and_another_corpus_is_not_mixed_in(folder):
-    _annotate(folder)
     done, error = _annotate(folder)
     assert done.returncode == 2 and "--resume" in error["remedy"]
     done, error = _annotate(folder, "--snippets", "--resume")
@@ -104,10 +94,9 @@ def test_what_exists_is_not_written_over_and_another_corpus_is_not_mixed_in(fold
 
 def test_a_corpus_without_code_is_an_error(folder):
     (folder / "empty").mkdir()
-    done = explora("annotate", "empty", "--library", "tables", "--out", "data.jsonl", folder=folder)
-    assert done.returncode == 2 and "no Python file" in done.stderr
-    done = explora("annotate", "nowhere", "--library", "tables", "--out", "data.jsonl", folder=folder)
-    assert done.returncode == 2 and "installed package 'nowhere'" in done.stderr
+    for corpus, words in (("empty", "no Python file"), ("nowhere", "installed package 'nowhere'")):
+        done = explora("annotate", corpus, "--library", "tables", "--out", "data.jsonl", folder=folder)
+        assert done.returncode == 2 and words in done.stderr
 
 
 CHAT = (
@@ -201,7 +190,7 @@ def test_the_whole_way_of_the_guide(folder):
 
 
 @trains
-def test_a_model_is_trained_and_its_loss_on_rows_that_it_has_not_seen_falls(base):
+def test_a_model_is_trained_until_its_loss_falls_and_goes_on_from_the_last_complete_checkpoint(base):
     done = _finetune(base, "--epochs", 3, "--rate", 0.01, "--targets", "all-linear", "--merged", "--json")
     assert done.returncode == 0, done.stderr
     report = json_result("finetune", done.stdout)
@@ -212,45 +201,21 @@ def test_a_model_is_trained_and_its_loss_on_rows_that_it_has_not_seen_falls(base
     assert (base / "adapter" / "merged" / "config.json").exists()
     again = _finetune(base)
     assert again.returncode == 2 and "--resume" in again.stderr
-
-
-@trains
-async def test_generation_stops_for_the_answer_of_the_search_and_continues_behind_it(tmp_path):
-    search, found = ["x = ", "<API>APISearch(", "a root", ")->"], ["</API>", "math.sqrt(16)", "\n```"]
-    words = ["```python\n", *search, "made_up", *found]
-    chain = ["<|assistant|>", "```python\n", *search, "made_up"]
-    _write_model(tmp_path, words, [*pairwise(chain), *pairwise([*found, "<|end|>"])])
-    model = AdapterModel(str(tmp_path), name="adapter:x", report=lambda sentence: None)
-    run = replace(a_run(model, temperature=0.0), retrieval=Retrieval(inline_lookups=True))
-    inputs = StrategyInputs("exploracoder_jupyter.strategies:direct", run.task)
-    [draft] = [draft async for draft in ask_code(run, "strategy", inputs, subject="solution")]
-    assert (draft.code, draft.problem) == ("x = math.sqrt(16)", None)
-    [event] = happened(run, "looked_up")
-    assert event.argument == "a root" and event.answer.startswith("math.")
-    assert [event.exchange.usage.completion_tokens for event in happened(run, "model_called")] == [5, 3]
-
-
-@trains
-def test_a_training_continues_from_the_last_complete_checkpoint(base):
-    _finetune(base, "--epochs", 2)
     checkpoints = base / "adapter" / "checkpoints"
-    (checkpoints / "checkpoint-7").mkdir()
-    done = _finetune(base, "--epochs", 3, "--resume", "--json")
-    assert json.loads(done.stdout)["steps"] == 3, done.stderr
-    assert not (checkpoints / "checkpoint-7").exists() and "Training, loss" in done.stderr
-    assert len([line for line in done.stderr.splitlines() if line.startswith("Training")]) == 1
+    (checkpoints / "checkpoint-7").mkdir()  # incomplete
+    done = _finetune(base, "--epochs", 4, "--rate", 0.01, "--targets", "all-linear", "--resume", "--json")
+    assert json.loads(done.stdout)["steps"] == 4, done.stderr
+    assert not (checkpoints / "checkpoint-7").exists()
+    assert len([line for line in done.stderr.splitlines() if line.startswith("Training, loss")]) == 1
 
 
 @trains
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_cannot_be_trained_is_an_error_with_a_remedy(base):
+    for options, message in (
         (("--base", "./nowhere"), "no model './nowhere'"),
         (("--method", "qlora"), "QLoRA needs"),
         (("--tokens", 10), "Increase --tokens"),
         (("--rank", 0), "--rank takes"),
-    ],
-)
-def test_what_cannot_be_trained_is_an_error_with_a_remedy(base, options, message):
-    done = _finetune(base, *options)
-    assert done.returncode == 2 and message in done.stderr
+    ):
+        done = _finetune(base, *options)
+        assert done.returncode == 2 and message in done.stderr

@@ -3,6 +3,7 @@
 import json
 import sys
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -91,9 +92,13 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     assert contents(folder) == before
 
 
-def test_a_run_in_a_repository_can_be_replayed(tmp_path, monkeypatch):
+def test_a_test_command_decides_in_place_of_pytest_and_the_run_can_be_replayed(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
-    _, summary = written(folder, monkeypatch, [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET))
+    program = 'import sys; sys.path.insert(0, "src"); from shop.cart import Cart; assert hasattr(Cart, "total")'
+    command = f"{sys.executable} -c '{program}' && touch made"
+    before, replies = contents(folder), [fenced(CART.replace("def total", "def sum")), "", "", fenced(CART)]
+    _, summary = written(folder, monkeypatch, replies, RepositoryTask(TARGET, command=command))
+    assert summary["status"] == "solved" and contents(folder) == before
     monkeypatch.undo()
     asked = prepare_replay(Path(summary["trace"]), tmp_path / "again.ipynb")
     again = anyio.run(lambda: replay(asked, lambda record: None))
@@ -139,7 +144,9 @@ def test_after():
 """
 
 
-def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported(tmp_path, monkeypatch):
+def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported_and_a_missing_pytest_is_named(
+    tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_early.py").write_text(EARLY_END)
     shown = []
@@ -149,26 +156,12 @@ def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported(tmp
     report = read_report(observation, command="")
     assert report.passed == {"test_early.py::test_fixture", "test_early.py::test_before"}
     assert [item.id for item in report.failed] == ["test_early.py::test_end"] and not report.complete
-
-
-def test_an_environment_without_pytest_is_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
     venv.create(tmp_path / "bare")
-    shown = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
     monkeypatch.delenv("PYTHONPATH", raising=False)
     run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60)})
-    observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
+    observation = Observation("ok", ({"output_type": "display_data", "data": shown[1], "metadata": {}},))
     assert read_report(observation, command="").problem.startswith("pytest is not installed")
-
-
-def test_a_test_command_decides_in_place_of_pytest(tmp_path, monkeypatch):
-    folder = without_cart(tmp_path / "repository")
-    command = f"{sys.executable} -c 'import sys; sys.path.insert(0, \"src\"); from shop.cart import Cart' && touch made"
-    before = contents(folder)
-    _, summary = written(folder, monkeypatch, [fenced(CART)], RepositoryTask(TARGET, command=command))
-    assert summary["status"] == "solved" and contents(folder) == before
 
 
 def test_the_command_line_refuses_what_it_cannot_do_in_a_sentence(tmp_path, capsys, monkeypatch):
@@ -207,17 +200,10 @@ async def test_a_problem_in_a_repository_is_measured_without_showing_its_referen
     assert not result.passed and result.calls == len(prompts)
     assert "round_price(sum" not in prompts[0] and "self.catalogue.find" not in prompts[0]
 
-
-async def test_an_evaluation_whose_tests_cannot_run_is_refused_before_a_request(tmp_path, httpserver):
-    write_shop(tmp_path / "shop")
-    row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": TARGET, "tests": ["absent"]}
-    (tmp_path / "set.jsonl").write_text(json.dumps(row))
-    problems = (await load_problems(tmp_path / "set.jsonl")).problems
-    layer = {"endpoint": {"model": "toy", "base_url": offer_toy(httpserver, reply)}}
-    request = EvaluationRequest(tuple(problems), ("repository-rag",), resolve(layer), out=tmp_path / "results")
-    with pytest.raises(UsageError):
-        await aevaluate(request)
-    assert not httpserver.log and not (tmp_path / "results").exists()
+    absent = replace(problem, repository=replace(problem.repository, tests=("absent",)))
+    with pytest.raises(UsageError):  # before a request
+        await aevaluate(EvaluationRequest((absent,), ("repository-rag",), resolve(layer), out=tmp_path / "none"))
+    assert len(prompts) == result.calls and not (tmp_path / "none").exists()
 
 
 def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_path):

@@ -37,35 +37,21 @@ def _libraries() -> Iterator[None]:
 
 def _failures(row: dict[str, Any], solution: str) -> int:
     """Return how many of the problem's tests the solution fails, each in a state of its own."""
-    return sum(not _passes(row["setup"], solution, test) for test in row["tests"])
-
-
-def _passes(*parts: str) -> bool:
-    names: dict[str, Any] = {"__name__": "problem"}
-    try:
-        for part in parts:
-            exec(part, names)
-    except Exception:
-        return False
-    return True
-
-
-def test_there_are_ten_problems_for_each_library() -> None:
-    libraries = [name for row in ROWS.values() for name in row["libraries"]]
-    assert {name: libraries.count(name) for name in libraries} == dict.fromkeys(
-        ("quernal", "skerries", "drovel", "osterly"), 10
-    )
+    failed = 0
+    for test in row["tests"]:
+        names: dict[str, Any] = {"__name__": "problem"}
+        try:
+            for part in (row["setup"], solution, test):
+                exec(part, names)
+        except Exception:
+            failed += 1
+    return failed
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_the_reference_solution_passes_and_an_empty_one_fails(row: dict[str, Any]) -> None:
-    assert len(row["tests"]) >= 2
-    assert _failures(row, row["solution"]) == 0
+def test_only_the_reference_solution_passes(row: dict[str, Any]) -> None:
+    assert len(row["tests"]) >= 2 and _failures(row, row["solution"]) == 0
     assert _failures(row, "") == len(row["tests"])
-
-
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_each_misreading_of_the_library_fails(row: dict[str, Any]) -> None:
     misreadings = [each for each in MISREADINGS if each["problem"] == row["id"]]
     assert misreadings
     for each in misreadings:
@@ -74,7 +60,7 @@ def test_each_misreading_of_the_library_fails(row: dict[str, Any]) -> None:
 
 
 def test_documentation_and_gold_apis_exist() -> None:
-    assert all(any((HARD / path).iterdir()) for row in ROWS.values() for path in row["docs"])
+    assert len(ROWS) == 40 and all(any((HARD / path).iterdir()) for row in ROWS.values() for path in row["docs"])
     for api in {api for row in ROWS.values() for alternatives in row["gold_apis"] for api in alternatives}:
         library, *names = api.split(".")
         assert reduce(getattr, names, import_module(library)) is not None

@@ -1,13 +1,10 @@
 """Samples, calls, queries and filters of annotated code."""
 
-import pytest
-
 from exploracoder_jupyter.core.types import ScoredApi
-from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, sample_id
+from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, unsuitable
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
 from exploracoder_jupyter.finetuning.library_calls import find_calls
 from exploracoder_jupyter.finetuning.model_queries import ModelQueries
-from exploracoder_jupyter.finetuning.sample_filter import unsuitable
 from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import queries
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
@@ -33,6 +30,10 @@ def largest(path, column):
     """Find the rows with the largest values.
 
     >>> rows = tb.read("x.csv")
+    >>> connect()  # doctest: +SKIP
+    >>> tb.read("")
+    Traceback (most recent call last):
+    ValueError: no name
     >>> rows.first()
     1
 
@@ -72,20 +73,6 @@ def test_a_function_with_a_docstring_is_a_sample_with_the_imports_that_it_uses()
     assert "os" not in function.code and '"""' not in function.code
 
 
-def test_examples_that_are_skipped_or_fail_are_left_out():
-    doc = """Count the words.
-
-    >>> connect()  # doctest: +SKIP
-    >>> count("")
-    Traceback (most recent call last):
-    ValueError: no words
-    >>> count("a b")
-    2
-    """
-    source = SourceText("a.py", f'def count(text):\n    """{doc}"""\n    return 1\n', "MIT")
-    assert split_samples(source, {})[1].code == 'count("a b")'
-
-
 def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     aliases = find_aliases([FILE, "import other as tb"] * 2 + [FILE])
     examples = split_samples(SourceText("a.py", FILE, "MIT"), aliases)[1]
@@ -95,14 +82,11 @@ def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     )
 
 
-def test_relative_imports_become_absolute():
+def test_relative_imports_become_absolute_and_other_languages_have_no_samples():
     source = SourceText(
         "p/q/a.py", 'from ..b import c\ndef f():\n    """Add the values up."""\n    return c()\n', "", "p.q.a"
     )
     assert split_samples(source, {})[0].code.startswith("from p.b import c\n")
-
-
-def test_a_file_that_is_not_python_has_no_samples():
     assert split_samples(SourceText("a.py", "def f(:", "MIT"), {}) is None
 
 
@@ -110,12 +94,8 @@ def test_calls_are_found_through_aliases_and_objects_that_the_code_makes():
     code = "import tables as tb\nfrom tables import join as j\nt = tb.Table()\n"
     code += "é = t.sort_by('é'); j(t, t)\nt = 1\nt.sort_by(2)\n"
     assert _calls(code) == [("tables.Table", "tb.Table"), ("tables.Table.sort_by", "t.sort_by"), ("tables.join", "j")]
-
-
-def test_an_unknown_name_an_exception_and_a_second_call_are_not_annotated():
-    assert _calls("import tables\nread(1)\nraise tables.join(tables.read(2))\ntables.read(3)") == [
-        ("tables.read", "tables.read")
-    ]
+    others = "import tables\nread(1)\nraise tables.join(tables.read(2))\ntables.read(3)"  # not the exception, one call
+    assert _calls(others) == [("tables.read", "tables.read")]
 
 
 def test_a_query_comes_from_the_comment_and_lacks_the_name():
@@ -127,12 +107,8 @@ def test_a_query_comes_from_the_comment_and_lacks_the_name():
         "Puts two things together",
         "Combine two tables on a shared column",
     ]
-
-
-def test_commented_out_code_and_too_few_words_are_no_query():
-    code = "import tables\n# x = tables.plot(y)\ntables.plot(z)"
-    call = find_calls(code, KNOWLEDGE.lookup)[0]
-    assert [*queries(Sample("Draw.", code, ""), call, alone=True)] == []
+    code = "import tables\n# x = tables.plot(y)\ntables.plot(z)"  # commented-out code, and too few words
+    assert [*queries(Sample("Draw.", code, ""), find_calls(code, KNOWLEDGE.lookup)[0], alone=True)] == []
 
 
 async def test_a_row_has_the_real_answer_and_its_code_without_look_ups_is_the_original():
@@ -159,29 +135,22 @@ async def test_a_call_that_the_search_does_not_find_is_left_out():
     assert 0 < len(kept) < 25 and {call.rank for row in kept for call in row.calls} == {0}
 
 
-@pytest.mark.parametrize(
-    ("task", "code", "reason"),
-    [
-        ("", "a\nb", "no description"),
-        ("Add all values.", "a", "too short"),
-        ("Add all values.", "a\n" * 4000, "too long"),
-        ("Add all values.", "a\n'<API>APISearch('", "mentions the notation"),
-        ("Add all values.", "a\nb", None),
-    ],
-)
-def test_unsuitable_samples(task, code, reason):
-    assert unsuitable(Sample(task, code, "")) == reason
-
-
-def test_layout_does_not_make_two_samples_of_one():
-    assert sample_id(Sample("", "f(a, b)\n", "")) == sample_id(Sample("", "f(a,\n  b)", ""))
+def test_unsuitable_samples():
+    task, code = "Add all values.", "a\nb"
+    assert unsuitable(Sample(task, code, "")) is None and unsuitable(Sample("", code, "")) == "no description"
+    for code, reason in (
+        ("a", "too short"),
+        ("a\n" * 4000, "too long"),
+        ("a\n'<API>APISearch('", "mentions the notation"),
+    ):
+        assert unsuitable(Sample(task, code, "")) == reason
 
 
 def test_a_sample_that_shares_a_passage_with_a_problem_is_recognized():
     problem = "frame = load('a.csv')\nresult = frame.group('x').sum().sort_by('y').head(3)\n"
-    overlap = BenchmarkOverlap.of([problem])
+    overlap = BenchmarkOverlap([problem])
     assert f"import b\n{problem.splitlines()[1]}" in overlap
-    assert "frame = load('a.csv')" not in overlap and problem not in BenchmarkOverlap.of([])
+    assert "frame = load('a.csv')" not in overlap and problem not in BenchmarkOverlap([])
 
 
 async def test_a_model_words_the_queries_and_may_not_use_the_name():
@@ -197,10 +166,7 @@ async def test_a_model_words_the_queries_and_may_not_use_the_name():
 def test_a_made_up_answer_is_no_part_of_the_request():
     text = "x = <API>APISearch(sum (all) rows)->made_up</API>made_up(<API>APISearch(more)->"
     request = find_request(text)
-    assert (request.written, request.query, request.code) == (
-        "x = <API>APISearch(sum (all) rows)->",
-        "sum (all) rows",
-        "x = ",
-    )
+    written = "x = <API>APISearch(sum (all) rows)->"
+    assert (request.written, request.query, request.code) == (written, "sum (all) rows", "x = ")
     assert strip_lookups(text) == "x = made_up(<API>APISearch(more)->"
     assert find_request("def f(x)->int: ...") is None

@@ -89,11 +89,10 @@ def test_the_loss_counts_what_the_model_writes_and_not_the_answers():
     assert "APISearch" not in _text(plain["input_ids"])
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_in_every_second_row_the_imports_exist_already(plain):
+def test_in_every_second_row_the_imports_exist_already():
     code = f"import math\nfrom os import path\n\n{ROW.code}"
     for id_, exist in (("01", False), ("02", True)):
-        example = encode(replace(ROW, id=id_, code=code), LOADED, plain=plain)
+        example = encode(replace(ROW, id=id_, code=code), LOADED)
         learned = _text(one for one in example["labels"] if one != IGNORED)
         assert ("import math\nfrom os import path" in learned) is not exist
         assert learned.startswith("```python\ndef f(x)") is exist

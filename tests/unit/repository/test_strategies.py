@@ -91,15 +91,6 @@ async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_pa
     assert [event.observation.ran for event in happened(run, "candidate_observed")] == [True]
 
 
-async def test_what_the_prompt_shows_of_the_file_is_not_repeated_as_similar_code(solved):
-    task, code = (
-        RepositoryTask("src/shop/catalogue.py::Catalogue.find", ("tests",)),
-        fenced("def find(self, code): ..."),
-    )
-    _, [prompt], *_ = await solved(naive_rag, [code], [PASSED, PASSED], task)
-    assert prompt.count("class UnknownItem") == 1
-
-
 async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_shown(solved, tmp_path):
     filler = "".join(f"def helper_{n}(text):\n    return {'x' * 60!r}\n\n\n" for n in range(80))
     base = 'class Base:\n    def limit(self, most: int) -> int:\n        """Cut it."""\n        return 1234567\n'
@@ -113,18 +104,19 @@ async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_s
 
 
 async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_attempt(solved):
-    replies = [fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
+    invalid = [fenced("class Cart(:\n    pass"), "", ""]  # is not tested
+    replies = [*invalid, fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
     error = row("tests/test_cart.py", "failed", "NameError: name 'Container' is not defined", "collect")
     result, shown, run, _ = await solved(rrr, replies, [[IMPORT_ERROR], [error], PASSED])
-    assert result.verdict.outcome == "solved"
-    _, tools, reflection, improved = shown
+    assert result.verdict.outcome == "solved" and "not valid Python" in shown[1]
+    tools, reflection, improved = shown[-3:]
     assert "name 'Container' is not defined" in tools and "get_class_info" in tools
     looked_up = "from shop.container import Container"
     assert looked_up in reflection and looked_up in improved and looked_up not in tools
     assert "def put(self, entry: object, count: int = 1) -> None" in improved
     assert "Import it from shop.container." in improved
     assert [event.tool for event in happened(run, "looked_up")] == ["get_imports", "get_class_info"]
-    first, second = (event.candidate for event in happened(run, "candidate_proposed"))
+    _, first, second = (event.candidate for event in happened(run, "candidate_proposed"))
     assert second.repairs == first.id
 
 
@@ -137,13 +129,6 @@ async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_r
     assert "Passed before, and fail now: test_size" in shown[4]
 
 
-async def test_code_that_is_not_python_is_not_tested(solved):
-    replies = [fenced("class Cart(:\n    pass"), "get_imports", "A parenthesis.", fenced(RIGHT)]
-    result, shown, _, branch = await solved(rrr, replies, [[IMPORT_ERROR], PASSED])
-    assert result.verdict.outcome == "solved" and len(branch.requests) == 2
-    assert "not valid Python" in shown[1]
-
-
 async def test_a_reply_without_the_target_is_asked_for_once_more(solved):
     result, shown, _, _ = await solved(rrr, ["No.", fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
     assert result.verdict.outcome == "solved" and len(shown) == 2
@@ -151,24 +136,21 @@ async def test_a_reply_without_the_target_is_asked_for_once_more(solved):
     assert result.verdict.outcome == "unsolved" and result.solution is None and len(branch.requests) == 1
 
 
-async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_not_counted(solved):
-    other = row("test_other", "failed", "assert 1 == 2")
-    reports = [[IMPORT_ERROR, other], [*PASSED, other]]
+@pytest.mark.parametrize(
+    "other",
+    [
+        row("test_other", "failed", "assert 1 == 2"),
+        row("tests/test_queue.py", "failed", "ModuleNotFoundError: No module named 'redis'", "collect"),
+    ],
+)
+async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_not_counted(solved, other):
+    skipped = [row("test_a", "skipped", when="setup"), row("test_a", when="teardown")]
+    expected = {**row("test_b", "failed"), "expected": True}
+    failing = [row("test_b", when="setup"), expected, row("test_b", when="teardown")]
+    reports = [[IMPORT_ERROR, other], [*PASSED, *skipped, *failing, other]]
     result, _, run, _ = await solved(rrr, [fenced(RIGHT)], reports)
     assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
-    assert any("test_other" in notice.text for notice in happened(run, "notice"))
-
-
-async def test_files_that_cannot_be_collected_for_other_reasons_are_named_and_not_counted(solved):
-    other = row("tests/test_queue.py", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")
-    result, _, run, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR, other], [*PASSED, other]])
-    assert result.verdict.outcome == "solved"
-    assert any("tests/test_queue.py" in notice.text for notice in happened(run, "notice"))
-
-
-async def test_tests_that_pass_without_the_target_are_pointed_out(solved):
-    _, _, run, _ = await solved(rrr, [fenced(RIGHT)], [PASSED, PASSED])
-    assert any("pass without Cart" in notice.text for notice in happened(run, "notice"))
+    assert any(other["id"] in notice.text for notice in happened(run, "notice"))
 
 
 def _ended(status, output, rows=()):
@@ -202,36 +184,14 @@ async def test_a_spent_budget_keeps_the_best_attempt(solved):
     ("status", "rows"),
     [
         (0, [*passing("test_total"), row("test_size", when="setup")]),  # os._exit(0) in a test
-        (0, [*passing("test_total"), row("test_size", when="start")]),  # in a fixture
         (0, [*passing("test_total"), row("test_size", when="setup"), row("test_size")]),  # while it was torn down
         (-11, passing("test_total")),
-        (2, passing("test_total")),
-        (3, passing("test_total")),
     ],
 )
 async def test_an_attempt_that_ends_the_tests_early_does_not_solve_the_task(solved, status, rows):
     report = _ended(status, "", rows)
     result, _, _, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], report], oracle_calls=1)
     assert result.verdict.outcome == "unsolved"
-
-
-async def test_skipped_tests_and_expected_failures_do_not_fail_an_attempt(solved):
-    skipped = [row("test_a", "skipped", when="setup"), row("test_a", when="teardown")]
-    failing = [
-        row("test_b", when="setup"),
-        {**row("test_b", "failed"), "expected": True},
-        row("test_b", when="teardown"),
-    ]
-    report = _ended(0, "", [*PASSED, *skipped, *failing])
-    result, _, _, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], report])
-    assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
-
-
-async def test_a_command_counts_as_one_test(solved):
-    report, passed = _ended(1, "Cart is missing"), _ended(0, "")
-    task = RepositoryTask(TARGET, command="make check")
-    result, _, _, branch = await solved(rrr, [fenced(RIGHT)], [report, passed], task=task)
-    assert result.verdict.outcome == "solved" and branch.requests[1]["command"] == "make check"
 
 
 async def test_java_is_written_and_tested_by_a_command(solved, tmp_path):

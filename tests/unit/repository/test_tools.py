@@ -88,25 +88,17 @@ def test_class_info_lists_own_and_inherited_members_with_their_kinds(tools):
     assert sum("def total" in line for line in lines) == 1
 
 
-def test_a_class_with_many_members_shows_the_ten_nearest_to_the_thought(tools, tmp_path):
+def test_every_class_of_a_name_is_described_by_the_ten_members_nearest_to_the_thought(tmp_path):
     body = "".join(f"    def member_{name}(self): ...\n" for name in "abcdefghijklmn")
     body += "    def __init__(self, size): ...\n    def discount(self): ...\n"
-    write_shop(tmp_path / "repository", **{"src/shop/large.py": f"class Large:\n{body}"})
-    tools = _tools(tmp_path / "repository", tmp_path)
+    files = {"src/shop/large.py": f"class Large:\n{body}", "src/shop/old.py": "class Cart: ...\n"}
+    tools = _tools(write_shop(tmp_path / "repository", **files), tmp_path)
     [info] = tools.get_class_info("Large", "How is a discount applied?")
+    every = tools.get_class_info("Cart, Item")
+    assert {item.title for item in every} == {"shop.cart.Cart", "shop.old.Cart", "shop.catalogue.Item"}
+    assert [item.title for item in tools.get_class_info("old.Cart")] == ["shop.old.Cart"]
     assert "def discount(self)" in info.text and "def __init__(self, size)" in info.text
     assert "6 more members" in info.text
-
-
-def test_every_class_of_a_name_is_described_and_a_dotted_name_selects_one(tools, tmp_path):
-    write_shop(tmp_path / "repository", **{"src/shop/old.py": "class Cart: ...\n"})
-    tools = _tools(tmp_path / "repository", tmp_path)
-    assert {item.title for item in tools.get_class_info("Cart, Item")} == {
-        "shop.cart.Cart",
-        "shop.old.Cart",
-        "shop.catalogue.Item",
-    }
-    assert [item.title for item in tools.get_class_info("old.Cart")] == ["shop.old.Cart"]
 
 
 def test_signatures_and_bodies_of_methods_functions_and_inherited_ones(tools):
@@ -116,25 +108,21 @@ def test_signatures_and_bodies_of_methods_functions_and_inherited_ones(tools):
     [body] = tools.get_method_body(None, "round_price")
     assert body.text.startswith("def round_price(") and "ROUND_HALF_EVEN" in body.text
     assert tools.get_signature("Cart", "nothing") == [] and tools.get_method_body(None, "nothing") == []
+    assert "Catalogue" in answer(tools, Call("get_class_info", "Catalog"), path="", thought="")
 
 
-def test_imports_are_suggested_for_undefined_and_for_wrongly_imported_names(tools):
+def test_imports_are_suggested_for_undefined_and_for_wrongly_imported_names(tools, tmp_path):
+    write_shop(tmp_path / "repository", **{"src/shop/a.py": "class Item: ...\n"})
+    tools = _tools(tmp_path / "repository", tmp_path)
     code = "from shop.rounding import round_price\n\ndef f(x: Decimal) -> Item:\n    return json.loads(x, Container)\n"
     tools = RepositoryTools(tools.index.replaced("src/shop/new.py", code))
     found = {item.title: item.text.splitlines() for item in tools.get_imports("src/shop/new.py")}
-    assert found["Item"] == ["from shop.catalogue import Item"]
+    assert found["Item"] == ["from shop.catalogue import Item", "from shop.a import Item"]  # the most used first
     assert found["Container"] == ["from shop.container import Container"]
     assert found["Decimal"] == ["from decimal import Decimal"]
     assert found["json"] == ["import json"]
     assert found["round_price"] == ["from shop.pricing.rounding import round_price"]
     assert "x" not in found
-
-
-def test_all_sources_of_a_name_are_suggested_the_most_used_first(tools, tmp_path):
-    write_shop(tmp_path / "repository", **{"src/shop/a.py": "class Item: ...\n"})
-    index = _tools(tmp_path / "repository", tmp_path).index.replaced("src/shop/new.py", "Item()\n")
-    [found] = RepositoryTools(index).get_imports("src/shop/new.py")
-    assert found.text.splitlines() == ["from shop.catalogue import Item", "from shop.a import Item"]
 
 
 def test_related_snippets_are_near_to_the_description_and_leave_the_target_out(tools):
@@ -181,12 +169,6 @@ def test_changed_new_and_removed_files_are_noticed_and_nothing_is_written(tmp_pa
     assert index.classes("Basket") and index.classes("Holder")
 
 
-def test_a_file_with_a_syntax_error_is_read_as_far_as_possible(tmp_path):
-    folder = write_shop(tmp_path / "repository", **{"src/shop/broken.py": "class Broken:\n  def f(self): return 1 +\n"})
-    tools = _tools(folder, tmp_path)
-    assert tools.get_class_info("Broken") and tools.get_imports("src/shop/broken.py") == []
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -197,15 +179,8 @@ def test_a_file_with_a_syntax_error_is_read_as_far_as_possible(tmp_path):
     ],
 )
 def test_calls_are_read_in_the_forms_that_models_write(text):
-    request = parse_tool_request(text)
-    assert request.thought == "I need the container."
-    assert request.calls == (Call("get_class_info", "Container, Item"), Call("get_imports", ""))
-
-
-def test_answers_suggest_similar_names_where_nothing_is_found(tools):
-    assert "Catalogue" in answer(tools, Call("get_class_info", "Catalog"), path="", thought="")
-    found = answer(tools, Call("get_method_body", "None, round_price"), path="", thought="")
-    assert "quantize" in found
+    calls = Call("get_class_info", "Container, Item"), Call("get_imports", "")
+    assert parse_tool_request(text) == ("I need the container.", calls)
 
 
 def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monkeypatch):
@@ -221,11 +196,13 @@ def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monke
     assert main(["repo", "get_class_info", "Item", "--repo", f"{folder}/nowhere"]) == 2
 
 
-def test_code_that_is_nested_deeply_and_paths_that_are_not_utf8_do_not_end_the_run(tmp_path):
-    write_shop(tmp_path, **{"src/deep.py": f"x = {'+'.join(['y'] * 3000)}\n"})
+def test_invalid_or_deeply_nested_code_and_paths_that_are_not_utf8_do_not_end_the_run(tmp_path):
+    broken = "class Broken:\n  def f(self): return 1 +\n"
+    write_shop(tmp_path, **{"src/deep.py": f"x = {'+'.join(['y'] * 3000)}\n", "src/broken.py": broken})
     (tmp_path / "Deep.java").write_text(f"class Deep {{ int x = {'(' * 3000}1{')' * 3000}; }}\n")
     (tmp_path / os.fsdecode(b"src/odd\xff.py")).write_text("x = 1\n")
     index = RepositoryIndex.open(tmp_path, cache=tmp_path / "cache")
     assert "src/deep.py" in index.by_path and not any("odd" in path for path in index.by_path)
-    for path in ("src/deep.py", "Deep.java"):
+    assert RepositoryTools(index).get_class_info("Broken")  # is read as far as possible
+    for path in ("src/deep.py", "Deep.java", "src/broken.py"):
         assert RepositoryTools(index).get_imports(path) == []

@@ -10,14 +10,6 @@ from hypothesis import strategies as st
 from exploracoder_jupyter.evaluation.measures.ratio_measures import pass_at_k
 
 
-@pytest.mark.parametrize(
-    ("samples", "successes", "k", "expected"),
-    [(1, 1, 1, 1), (1, 0, 1, 0), (4, 1, 2, 0.5), (5, 2, 2, 0.7), (5, 2, 4, 1), (10, 3, 5, 1 - 21 / 252)],
-)
-def test_values_computed_by_hand(samples, successes, k, expected):
-    assert pass_at_k(np.array([samples]), np.array([successes]), k) == pytest.approx([expected])
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
 def test_it_is_the_share_of_all_choices_that_contain_a_success(outcomes, data):
     k = data.draw(st.integers(1, len(outcomes)))

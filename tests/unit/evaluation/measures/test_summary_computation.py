@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
 from tests.unit.evaluation.results import unit, units
 
@@ -15,11 +14,6 @@ def arms(summary):
 
 def values(arm, *keys):
     return [arm.estimates[key].value for key in keys]
-
-
-def test_no_results_give_an_empty_summary():
-    summary = summarize([])
-    assert (summary.arms, summary.problems, summary.measured, summary.baseline) == ((), (), 0, "")
 
 
 def test_each_measure_of_an_arm():
@@ -37,38 +31,16 @@ def test_each_measure_of_an_arm():
     assert values(arm, "seconds", "executions") == [2.5, 0.75]
     assert (arm.samples, arm.problems, arm.missing, arm.total_tokens, arm.total_cost) == (4, 4, 0, 700, 1.5)
     assert arm.estimates["test_rate"].problems == 3
+    [unpriced] = summarize([unit("p1", cost=0.5), unit("p2")]).arms
+    assert (values(unpriced, "cost", "cost_per_solved"), unpriced.total_cost) == ([None, None], None)
     assert all(one.low <= one.value <= one.high for one in arm.estimates.values() if one.value is not None)
-
-
-def test_the_cost_is_unknown_if_that_of_one_run_is():
-    [arm] = summarize([unit("p1", cost=0.5), unit("p2")]).arms
-    assert values(arm, "cost", "cost_per_solved") == [None, None]
-    assert arm.total_cost is None
-
-
-def test_one_problem_and_zero_tokens_are_defined():
-    [arm] = summarize([unit(prompt_tokens=0, completion_tokens=0)]).arms
-    passes, tokens = arm.estimates["pass@1"], arm.estimates["tokens"]
-    assert (passes.value, passes.low, passes.high) == (1, pytest.approx(0.025), 1)
-    assert (tokens.value, tokens.low, tokens.high) == (0, None, None)
 
 
 def test_every_problem_has_the_same_weight_whatever_its_number_of_samples():
     rows = [unit("p1", sample=at) for at in range(9)] + [unit("p2", passed=False, sample=at) for at in range(3)]
-    [arm] = summarize(rows).arms
-    assert values(arm, "pass@1") == [0.5]
+    [arm] = summarize([unit("p1", passed=False), *rows]).arms  # a unit done again counts once
+    assert (arm.samples, values(arm, "pass@1")) == (12, [0.5])
     assert [*arm.pass_at] == [1, 2, 3]
-
-
-def test_pass_at_k_grows_to_the_share_of_problems_ever_solved():
-    rows = [unit(f"p{n}", passed=n > 1 and at == 0, sample=at) for n in range(4) for at in range(4)]
-    [arm] = summarize(rows).arms
-    assert [one.value for one in arm.pass_at.values()] == pytest.approx([0.125, 0.25, 0.375, 0.5])
-
-
-def test_a_unit_done_again_counts_once():
-    [arm] = summarize([unit(passed=False), unit(), unit("p2")]).arms
-    assert (arm.samples, values(arm, "pass@1")) == (2, [1])
 
 
 def test_arms_are_measured_on_the_problems_that_all_were_run_on():
@@ -78,14 +50,9 @@ def test_arms_are_measured_on_the_problems_that_all_were_run_on():
     assert (arms(summary)["react"].problems, arms(summary)["react"].missing) == (2, 2)
     assert any("react" in notice and "2 of 4" in notice for notice in summary.notices)
     assert [row.counts.count(None) for row in summary.problems] == [1, 0, 0, 1]
-
-
-def test_arms_that_share_no_problem_are_measured_on_their_own():
-    summary = summarize(units("rag", "11??") + units("react", "??10"))
-    assert {name: values(arm, "pass@1") for name, arm in arms(summary).items()} == {"rag": [1], "react": [0.5]}
-    assert summary.measured == 0
-    assert summary.pairs == ()
-    assert [arm.alone for arm in summary.arms] == [(), ()]
+    apart = summarize(units("rag", "11??") + units("react", "??10"))  # each is measured on its own
+    assert {name: values(arm, "pass@1") for name, arm in arms(apart).items()} == {"rag": [1], "react": [0.5]}
+    assert (apart.measured, apart.pairs, [arm.alone for arm in apart.arms]) == (0, (), [(), ()])
 
 
 def test_pairs_use_the_problems_that_the_two_share():
@@ -101,13 +68,6 @@ def test_pairs_use_the_problems_that_the_two_share():
     assert [pair.adjusted_p_value for pair in summary.pairs if pair.arm == "rag"] == [pytest.approx(4 / 64)]
 
 
-def test_the_baseline_is_chosen_by_name():
-    rows = units("direct", "01") + units("rag", "11")
-    assert [pair.arm for pair in summarize(rows, baseline="rag").pairs] == ["direct"]
-    with pytest.raises(UsageError, match="direct"):
-        summarize(rows, baseline="magic")
-
-
 def test_arms_are_named_by_what_differs():
     def names(*rows):
         return sorted(arm.name for arm in summarize(rows).arms)
@@ -120,14 +80,9 @@ def test_arms_are_named_by_what_differs():
 def test_the_front_has_the_arms_that_no_other_beats_in_both():
     rows = units("direct", "1000", prompt_tokens=10) + units("rag", "1110") + units("slow", "1110", calls=9)
     rows += units("react", "1100", prompt_tokens=900) + units("explore", "1111", prompt_tokens=999)
-    front = {arm.name for arm in summarize(rows).arms if arm.on_front}
-    assert front == {"direct", "rag", "slow", "explore"}
-
-
-def test_problems_that_one_arm_alone_solves():
-    rows = units("rag", "1100") + units("react", "1001") + [unit("p1", "rag", passed=False, sample=1)]
-    alone = {arm.name: [row.problem for row in arm.alone] for arm in summarize(rows).arms}
-    assert alone == {"rag": ["p1"], "react": ["p3"]}
+    arms = summarize(rows).arms
+    assert {arm.name for arm in arms if arm.on_front} == {"direct", "rag", "slow", "explore"}
+    assert {arm.name: [row.problem for row in arm.alone] for arm in arms if arm.alone} == {"explore": ["p3"]}
 
 
 def test_failures_by_kind_with_examples_of_different_problems():

@@ -77,35 +77,26 @@ def test_a_function_is_described_and_not_part_of_the_setup(tmp_path):
     assert "OFFSET = 1" in problem.setup and "shifted" not in problem.setup
 
 
-def test_the_task_names_the_variable_that_the_tests_read(tmp_path):
-    statement, changed = _problems(tmp_path, STATEMENT, CHANGED).problems
+def test_the_task_names_the_variable_or_function_that_the_tests_read(tmp_path):
+    statement, changed, inserted, body = _problems(tmp_path, STATEMENT, CHANGED, INSERTED, BODY).problems
     assert "`y`" in statement.task and "Double all of it." in statement.task and "`x`" not in statement.task
-    assert "`x`" in changed.task
     assert statement.solution.strip() == "y = x * 2"  # the other reference lacks an import
-
-
-def test_a_question_of_ds_1000_names_its_variable_or_function(tmp_path):
-    inserted, body = _problems(tmp_path, INSERTED, BODY).problems
+    assert "`x`" in changed.task
     assert "How do I sum this?" in inserted.task and "`total`" in inserted.task
-    assert body.solution_name == "f" and "f(x=example)" in body.task
-    assert _passes(body, "def f(x=example):\n    return x.size") and not _passes(
-        body, "def f(x=example):\n    return 2"
-    )
     assert not _passes(inserted, "total = 2")  # right for the input that is shown, and no other
+    assert body.solution_name == "f" and "f(x=example)" in body.task
+    assert [_passes(body, f"def f(x=example):\n    return {value}") for value in ("x.size", "2")] == [True, False]
 
 
 def test_the_same_set_with_other_names_of_fields(tmp_path):
-    row = {
-        "id": "numpy-1",
-        "problem": "Complete the code.",
-        "starter": STATEMENT["prompt"],
-        "entry_point": "none",
-        "canonical": " x * 2",
-        "canonical_all": [" x * 2"],
-        "tests": STATEMENT["test"],
-        "needed_docs": ["arange(stop): Numbers."],
-        "runs_here": True,
+    renamed = {
+        "starter": "prompt",
+        "entry_point": "entry_point",
+        "canonical_all": "canonical_solution",
+        "tests": "test",
     }
+    row = {"id": "numpy-1", "needed_docs": ["arange(stop): Numbers."], "runs_here": True}
+    row |= {new: STATEMENT[old] for new, old in renamed.items()}
     found = _problems(tmp_path, row, {**row, "id": "numpy-2", "runs_here": False})
     (problem,) = found.problems
     assert problem.gold_apis == (("arange",),) and _passes(problem, problem.solution)

@@ -1,16 +1,10 @@
 """Labels of points cover neither one another nor a point."""
 
-from exploracoder_jupyter.evaluation.report.label_placement import Spot, place_labels
+from exploracoder_jupyter.evaluation.report.pass_plot import Box, place_labels
 
 
 def test_labels_of_near_points_are_apart_and_inside():
-    points = [Spot(190, 50), Spot(190, 56), Spot(5, 5)]
-    spots = place_labels(points, ["first", "second", "third"], [], 200, 100)
+    points = [Box(190, 50), Box(190, 56), Box(5, 5)]
+    spots = place_labels(points, ["first", "second", "third"], 200, 100)
     assert all(0 < spot.x < 200 and 0 < spot.y < 100 for spot in spots)
     assert abs(spots[0].y - spots[1].y) >= 13 or abs(spots[0].x - spots[1].x) >= 35
-
-
-def test_a_label_avoids_a_line():
-    point, level = Spot(100, 50), [(Spot(0, 43), Spot(200, 43))]
-    [free], [avoiding] = (place_labels([point], ["name"], lines, 200, 100) for lines in ([], level))
-    assert abs(free.y - 43) < 6.5 < abs(avoiding.y - 43)

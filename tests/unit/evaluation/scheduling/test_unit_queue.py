@@ -1,9 +1,11 @@
-"""Every unit is finished once, whatever dies."""
+"""Every unit is finished once, whatever dies; when a unit is tried again, and when an evaluation stops."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import MOST_ATTEMPTS, UnitQueue
 from tests.scripted_units import ScriptedUnit, result_of, units
 
 
@@ -13,7 +15,7 @@ def test_every_unit_ends_once(count, done, steps):
     queue = UnitQueue([*everything, *everything], done={ScriptedUnit(number).digest for number in done})
     active, ended = [], []
     choices = iter(steps)
-    while not queue.is_over:
+    while queue.left:
         while len(active) < 3 and (unit := queue.take()):
             active.append(unit)
         dies, place = next(choices, (False, 0))
@@ -24,4 +26,22 @@ def test_every_unit_ends_once(count, done, steps):
         elif not queue.lose(unit.digest):
             ended.append(unit.number)
     assert sorted(ended) == sorted(set(range(count)) - done)
-    assert queue.left == 0
+
+
+def test_a_unit_that_is_lost_is_the_next_and_is_given_up_at_last():
+    queue = UnitQueue(units(2))
+    for attempt in range(MOST_ATTEMPTS):
+        unit = queue.take()
+        assert unit.number == 0
+        assert queue.lose(unit.digest) == (attempt < MOST_ATTEMPTS - 1)
+    assert queue.take().number == 1
+
+
+def test_only_failures_of_the_endpoint_in_a_row_end_the_evaluation():
+    queue = UnitQueue([])
+    for unit in units(30, fails="endpoint"):
+        queue.finish(result_of(ScriptedUnit(99)))
+        queue.finish(result_of(unit))
+    with pytest.raises(EndpointError):
+        for unit in units(30, fails="endpoint"):
+            queue.finish(result_of(unit))
