@@ -108,7 +108,6 @@ class KnowledgeCache:
             db.execute(f"PRAGMA user_version = {_SCHEMA}")
 
     def _delete_if_corrupt(self, error: sqlite3.Error) -> bool:
-        """Delete the file if it is not a valid database. Returns whether it did."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             return False
         try:

@@ -115,11 +115,9 @@ class TaskLibraries:
 
         `store_introductions`: whether introductions are cached between runs.
 
-        Raises:
-            UsageError: If a library is not installed (the remedy suggests similar names), or documents or the
-                embedder's own files cannot be read.
-            MissingRequirement: If a library cannot be imported.
-            KernelError: If the target's interpreter cannot be started.
+        Raises UsageError if a library is not installed (the remedy suggests similar names), or documents or the
+        embedder's own files cannot be read; MissingRequirement if a library cannot be imported; KernelError if the
+        target's interpreter cannot be started.
         """
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)

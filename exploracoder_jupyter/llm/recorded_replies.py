@@ -73,11 +73,8 @@ class ArchivedRepliesModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies, or those of the model, without secrets.
-
-        Raises:
-            EndpointError: no reply is recorded for this request, or the model raised it.
-            UsageError: the replies cannot be recorded.
+        """Yield the recorded replies, or those of the model, without secrets. Raises EndpointError if no reply is
+        recorded for this request, or the model raised it; UsageError if the replies cannot be recorded.
         """
         record = self._record(request)
         if known := self._known.get(record.key):
@@ -95,7 +92,6 @@ class ArchivedRepliesModel:
         self._recording.archive.add(replace(record, replies=tuple(received)))
 
     def _record(self, request: ModelRequest) -> RecordedRequest:
-        """Return the record of a request, still without replies."""
         messages = tuple(self._normalized(message) for message in request.messages)
         parameters = _parameters(request)
         identity = [self._name, request.step, request.subject, [asdict(message) for message in messages], parameters]
@@ -131,7 +127,6 @@ class ArchivedRepliesModel:
         )
 
     def _difference(self, wanted: RecordedRequest) -> str:
-        """Describe how the nearest recorded request of the unit differs."""
         same_step = [record for record in self._known.values() if record.step == wanted.step]
         if not same_step:
             return f"none of its {len(self._known)} recorded requests is of this step"
@@ -167,7 +162,6 @@ def _similarity(one: RecordedRequest, other: RecordedRequest) -> tuple[float, bo
 
 
 def _first_difference(recorded: RecordedRequest, wanted: RecordedRequest) -> str:
-    """Quote the first line that differs."""
     one, other = _text(recorded).splitlines(), _text(wanted).splitlines()
     equal = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     place = min(len(one), len(other)) if equal is None else equal

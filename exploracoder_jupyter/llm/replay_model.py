@@ -33,10 +33,8 @@ class ReplayModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies.
-
-        Raises:
-            EndpointError: no reply is recorded for this request, or the recorded request failed.
+        """Yield the recorded replies. Raises EndpointError if no reply is recorded for this request, or the recorded
+        request failed.
         """
         exchange = self._next(request)
         pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
@@ -83,11 +81,7 @@ class RecordedRepliesModel:
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies, or those of the model.
-
-        Raises:
-            EndpointError: from the model.
-        """
+        """Yield the recorded replies, or those of the model. Raises EndpointError from the model."""
         if known := self._take(request):
             for reply in _replies(known):
                 yield replace(reply, usage=Usage())
@@ -110,7 +104,6 @@ class RecordedRepliesModel:
 
 
 def _looks_up(exchange: Exchange) -> bool:
-    """Whether a reply calls a look-up before it continues."""
     return any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
 
 
@@ -125,7 +118,6 @@ def _replies(exchange: Exchange) -> list[Reply]:
 
 
 def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the model's own messages in a conversation."""
     return [message for message in messages if message.role == "assistant"]
 
 

@@ -34,11 +34,7 @@ class ScriptedModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the entry's choices, at most as many as requested.
-
-        Raises:
-            EndpointError: the script is exhausted.
-        """
+        """Yield the entry's choices, at most as many as requested. Raises EndpointError if the script is exhausted."""
         self.requests.append(request)
         choices = self._choices(request)[: request.sampling.n]
         for index, choice in enumerate(choices):

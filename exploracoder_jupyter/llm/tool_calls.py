@@ -122,7 +122,6 @@ def _call(id_: str, name: str, arguments: str) -> Call | None:
 
 
 def _with_ids(calls: Iterator[Call | None]) -> Iterator[Call]:
-    """Yield the calls, each with an id: some servers send none, but require one in the answer."""
     for number, call in enumerate(filter(None, calls), 1):
         yield call if call.id else Call(call.tool, call.argument, f"call_{number}")
 

@@ -39,8 +39,6 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Outer:
-    """What the elements around an element determine."""
-
     anchor: str = ""
     language: str = ""
 
@@ -147,7 +145,6 @@ def _item(mark: str, blocks: Iterable[Block]) -> str:
 
 
 def _table(node: Node, outer: _Outer) -> list[Block]:
-    """Return the content of a table, with rows that follow one another as one block."""
     found: list[Block] = []
     for block in _blocks(node, outer):
         if block.kind == "table" and found and found[-1].kind == "table":
@@ -157,7 +154,6 @@ def _table(node: Node, outer: _Outer) -> list[Block]:
 
 
 def _row(node: Node, outer: _Outer) -> list[Block]:
-    """Return a row of a table, or the content of its cells if that is more than words."""
     cells = _children(node, outer)
     if any(len(blocks) > 1 or blocks[0].kind != "prose" for _, blocks in cells if blocks):
         return [block for _, blocks in cells for block in blocks]
@@ -167,7 +163,6 @@ def _row(node: Node, outer: _Outer) -> list[Block]:
 
 
 def _children(node: Node, outer: _Outer) -> list[tuple[str, list[Block]]]:
-    """Return the tag and the blocks of each child."""
     children = (child if isinstance(child, Node) else Node("", children=[child]) for child in node.children)
     found = [(child.tag, _blocks(Node("", children=[child]), outer)) for child in children]
     return [(tag, blocks) for tag, blocks in found if tag or blocks]

@@ -86,8 +86,7 @@ def parse_html(text: str, *, xhtml: bool = False) -> Node:
 
     Invisible characters are left out. In XHTML an element can close itself.
 
-    Raises:
-        MissingRequirement: If lxml is not installed.
+    Raises MissingRequirement if lxml is not installed.
     """
     try:
         from lxml import etree  # installed by an extra

@@ -30,10 +30,8 @@ class DuckDuckGo:
     """DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself."""
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the package is missing or can no longer search DuckDuckGo, or the search fails.
+        """Return the best hits, best first. Raises WebError if the package is missing or can no longer search
+        DuckDuckGo, or the search fails.
         """
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
@@ -65,11 +63,7 @@ class SearXNG:
         self._address = base if base.endswith("/search") else f"{base}/search"
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the server cannot be reached or does not return JSON.
-        """
+        """Return the best hits, best first. Raises WebError if the server cannot be reached or does not return JSON."""
         url = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
         try:
             answer = await self._http.get(url, _JSON, trusted=origin_of(url))
@@ -87,10 +81,8 @@ class UrlTemplate:
         self._template = template
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the site cannot be reached, or returns neither JSON nor a page.
+        """Return the best hits, best first. Raises WebError if the site cannot be reached, or returns neither JSON nor
+        a page.
         """
         url = self._template.replace("{query}", quote_plus(query))
         answer = await self._http.get(url, (*_JSON, "text/html"), trusted=origin_of(url))
@@ -110,7 +102,6 @@ def _from_json(text: str, base: str) -> list[SearchHit]:
 
 
 def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
-    """Yield the objects in a JSON value in order, outer ones first; of too many values only the first ones."""
     stack = [value]
     for _ in range(_MAX_VALUES):
         if not stack:
@@ -139,7 +130,6 @@ def _hit(item: dict[str, JsonValue], base: str) -> SearchHit | None:
 
 
 def _from_page(text: str, base: str) -> list[SearchHit]:
-    """Return the links of a results page; if some are in headings, only those."""
     root = parse_html(text)
     remove_hidden(root)
     content = find_main_element(root)
@@ -156,7 +146,6 @@ def _link(node: Node, base: str) -> SearchHit:
 
 
 def _is_search(address: str, base: str) -> bool:
-    """Return whether a link leads to a page of search results."""
     return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 

@@ -87,7 +87,6 @@ def _locate(
     tails: Mapping[str, Mapping[str, str]],
     described: Sequence[str],
 ) -> tuple[str, str] | None:
-    """Return the library and the complete path of an API; None if it belongs to none."""
     root = api.path.partition(".")[0]
     for library, paths in known.items():
         if root == library.partition(".")[0] and "." in api.path:
@@ -103,7 +102,6 @@ def _locate(
 
 
 def _resolve(path: str, paths: Mapping[str, str]) -> str | None:
-    """Return the known path of an API, looked up by its own path or that of its owner."""
     if path in paths or "." not in path:
         return paths.get(path)
     owner, _, name = path.rpartition(".")
@@ -151,13 +149,11 @@ def _merge_descriptions(first: ApiDoc, other: ApiDoc) -> str:
 
 
 def _repeats(text: str, other: str) -> bool:
-    """Return whether most of a text's words also occur in the other text."""
     words = set(text.split())
     return len(words & set(other.split())) >= _REPETITION_OVERLAP * len(words)
 
 
 def _merge_parameters(first: Sequence[Parameter], other: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Return the first parameters, completed from the others; the others if there are no first ones."""
     by_name = {row.name.lstrip("*"): row for row in other}
     return tuple(_merge_parameter(row, by_name.get(row.name.lstrip("*"), row)) for row in first) or tuple(other)
 

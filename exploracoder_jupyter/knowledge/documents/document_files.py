@@ -102,10 +102,8 @@ class ReadProgress:
 
 
 def iter_documents(path: Path, reading: ReadProgress) -> Iterator[File]:
-    """Yield the documents at this path by name, front pages first.
-
-    Raises:
-        UsageError: If nothing is there, or nothing of it can be read.
+    """Yield the documents at this path by name, front pages first. Raises UsageError if nothing is there, or nothing of
+    it can be read.
     """
     try:
         mode = path.stat().st_mode
@@ -190,7 +188,6 @@ def _read_archive(path: Path, reading: ReadProgress) -> Iterator[File]:
 
 
 def _directory_size(path: Path) -> int:
-    """Return the size of the central directory according to the archive's end record; 0 if there is none."""
     with path.open("rb") as file:
         file.seek(-min(path.stat().st_size, 66_000), os.SEEK_END)
         tail = file.read()

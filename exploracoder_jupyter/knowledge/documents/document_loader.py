@@ -57,9 +57,8 @@ def read_documents(
 
     `read` parses one of them; the default does so in this process, without a time limit.
 
-    Raises:
-        UsageError: If there is nothing at a path, or nothing of it can be read.
-        MissingRequirement: If a package that reads a kind of document is not installed.
+    Raises UsageError if there is nothing at a path, or nothing of it can be read; MissingRequirement if a package that
+    reads a kind of document is not installed.
     """
     reading = ReadProgress()
     found = list(_find_documents(paths, reading))
@@ -77,7 +76,6 @@ def read_documents(
 
 
 def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[File]:
-    """Yield the documents, each content once, under unique names."""
     bodies: set[bytes] = set()
     names: set[str] = set()
     for path in paths:

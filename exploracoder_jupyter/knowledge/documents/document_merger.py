@@ -48,10 +48,8 @@ class MergedLibraries:
 
 
 def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documents) -> MergedLibraries:
-    """Merge libraries and documents.
-
-    Raises:
-        ExploraError: If a library cannot be read and the documents describe no API of it.
+    """Merge libraries and documents. Raises ExploraError if a library cannot be read and the documents describe no API
+    of it.
     """
     taken = {one.info.name for one in read if isinstance(one, Surface)}
     import_names = {
@@ -101,7 +99,6 @@ def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *,
 
 
 def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
-    """Return whether the documents describe another version of this library, which may have other APIs."""
     version, installed = documents.version, f"{info.version}."
     is_same = normalize_name(documents.project.removesuffix(version)) in (
         normalize_name(info.name),

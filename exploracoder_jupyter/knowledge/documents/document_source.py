@@ -84,7 +84,6 @@ class DocumentSource:
         return [ScoredPassage(self._with_apis(self._passages[row]), float(scores[row])) for row in order]
 
     def _with_apis(self, passage: Passage) -> Passage:
-        """Return the passage with the APIs that it mentions."""
         mentions = (call or quoted for call, quoted in _MENTION.findall(passage.text))
         found = dict.fromkeys(
             self._names[name] for name in (one.rpartition(".")[2] for one in mentions) if name in self._names

@@ -29,8 +29,6 @@ OpenReader = Callable[[], AbstractContextManager[ReadPage]]
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The result for one document."""
-
     page: Page | None = None
     problem: Literal["binary", "missing", "unreadable"] = "unreadable"
     """Why `page` is missing."""
@@ -64,14 +62,9 @@ class PageProcess:
                 _kill(self._process)
 
     def __call__(self, file: File) -> Page:
-        """Read one document. Blocks.
-
-        Raises:
-            NotText: If it is binary.
-            TookTooLong: If reading it exceeds the limit of processor time.
-            MissingRequirement: If the package that reads it is not installed, or no process can be started.
-            ValueError: If it is malformed, or crashes the process.
-            anyio.ClosedResourceError: If the context was left.
+        """Read one document. Blocks. Raises NotText if it is binary; TookTooLong if reading it exceeds the limit of
+        processor time; MissingRequirement if the package that reads it is not installed, or no process can be started;
+        ValueError if it is malformed, or crashes the process; anyio.ClosedResourceError if the context was left.
         """
         process = self._get_process()
         line = _request(process, file, self._seconds)
@@ -113,7 +106,6 @@ def _start_process() -> subprocess.Popen[bytes]:
 
 
 def _request(process: subprocess.Popen[bytes], file: File, seconds: float) -> bytes:
-    """Return the reply of the process; empty if it has ended."""
     head = json.dumps({"name": file.name, "size": len(file.body), "seconds": seconds})
     stdin, stdout = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
     with suppress(OSError, ValueError):  # the process has ended, or its pipes are closed

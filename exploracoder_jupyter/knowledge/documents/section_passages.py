@@ -48,7 +48,6 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield the blocks separated by blank lines; a fenced block counts as one."""
     block: list[str] = []
     fence = ""
     for line in text.splitlines():

@@ -52,7 +52,6 @@ def parse_signature(signature: str) -> list[Parameter]:
 
 
 def _inside_parentheses(signature: str) -> str:
-    """Return the text between the outer parentheses."""
     depth = 0
     for at, sign in enumerate(signature):
         depth += (sign in "([{") - (sign in ")]}")

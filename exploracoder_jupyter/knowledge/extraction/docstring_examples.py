@@ -70,7 +70,6 @@ def strip_markup(readme: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Remove HTML comments; an unclosed comment stays."""
     closed, mark, rest = text.rpartition("-->")
     return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
@@ -130,7 +129,6 @@ def _bound_names(tree: ast.AST) -> Iterator[str]:
 
 
 def _with_dependencies(blocks: list[_Block], at: int) -> list[_Block]:
-    """Return block `at`, preceded by the earlier blocks that it depends on."""
     wanted, chosen = set(blocks[at].needs), [blocks[at]]
     for earlier in reversed(blocks[:at]):
         if not wanted:

@@ -104,13 +104,11 @@ def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
 
 
 def _format_return(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """Format a result as `out: ndarray. The result`, leaving out missing parts."""
     head = ": ".join(filter(None, (one.name, _documented_type(one))))
     return ". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS))))
 
 
 def _documented_type(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """Return the documented type, without anything that follows a blank line."""
     kind = _truncate(str(one.annotation or "").partition("\n\n")[0], _MAX_NOTE_CHARS)
     return re.sub(r"(?:,| \(| )optional\)?$|^optional$", "", kind).rstrip(", ")
 

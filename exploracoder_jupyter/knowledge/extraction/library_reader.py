@@ -62,13 +62,10 @@ class LibraryReader:
     """Opens the reader that parses documents one by one; by default a process."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> LoadedLibraries:
-        """Read the libraries of these names, together with the documents at these paths.
-
-        Raises:
-            UsageError: If a library is neither installed nor described by the documents, or documents cannot be read.
-            MissingRequirement: If a library can be neither imported nor found in the documents, or a kind of document
-                needs another package.
-            KernelError: If the target's interpreter cannot be started.
+        """Read the libraries of these names, together with the documents at these paths. Raises UsageError if a library
+        is neither installed nor described by the documents, or documents cannot be read; MissingRequirement if a
+        library can be neither imported nor found in the documents, or a kind of document needs another package;
+        KernelError if the target's interpreter cannot be started.
         """
         if not docs:
             found = await self._find_libraries(names)
@@ -108,7 +105,6 @@ class LibraryReader:
             )
 
     async def _try_read(self, name: str) -> tuple[LoadedLibrary | MissingLibrary, str]:
-        """Return the library of this name and its key, or the reason why it cannot be read."""
         try:
             (found,) = await self._find_libraries([name])
             return await self._load(found), found.key
@@ -142,7 +138,6 @@ class LibraryReader:
 
 
 def _notices(read: Sequence[LoadedLibrary]) -> tuple[str, ...]:
-    """Return the notices for the user about libraries that were read."""
     return tuple(
         f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from the stubs, but code that "
         "uses it cannot run here. Install the library itself."

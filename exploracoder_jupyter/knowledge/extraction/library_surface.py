@@ -90,11 +90,8 @@ class Surface:
 async def find_libraries(
     libraries: Sequence[str], *, inspect: Inspect, remembered: LibraryNameCache | None = None
 ) -> list[FoundLibrary]:
-    """Find the libraries of these names, each once, in the order given.
-
-    Raises:
-        UsageError: If a library is not installed; the remedy suggests similar names.
-        KernelError: If the target's interpreter cannot be started.
+    """Find the libraries of these names, each once, in the order given. Raises UsageError if a library is not
+    installed; the remedy suggests similar names; KernelError if the target's interpreter cannot be started.
     """
     known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True) if remembered else {}
     if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
@@ -123,8 +120,7 @@ async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advanc
 
     `seconds` limits the walk; what was found until then is returned.
 
-    Raises:
-        MissingRequirement: If the library cannot be imported, or importing it crashes or hangs the interpreter.
+    Raises MissingRequirement if the library cannot be imported, or importing it crashes or hangs the interpreter.
     """
     began = time.monotonic()
     try:

@@ -105,11 +105,8 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 async def walk_library(
     name: str, *, beside: Sequence[str], inspect: Inspect, advance: Advance, seconds: float
 ) -> tuple[About, list[Row]]:
-    """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt.
-
-    Raises:
-        MissingRequirement: If the library cannot be imported.
-        KernelError: If the interpreter ended for another reason.
+    """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt. Raises
+    MissingRequirement if the library cannot be imported; KernelError if the interpreter ended for another reason.
     """
     options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]
     for _ in range(_MAX_CRASHES):

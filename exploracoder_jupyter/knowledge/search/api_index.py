@@ -94,8 +94,7 @@ class ApiIndex:
 
         `meaning` contains vectors that replace the built-in ones.
 
-        Raises:
-            EndpointError: From the embedder of `meaning`.
+        Raises EndpointError from the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
         return self._top_rows(np.where(match > 0, np.exp(match + score_combination.PRIOR_WEIGHT * self.prior), 0), k)
@@ -111,7 +110,6 @@ class ApiIndex:
         return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
-        """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
         others = synonyms(terms)

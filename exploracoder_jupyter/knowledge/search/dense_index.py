@@ -28,10 +28,8 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row for each text, in order.
-
-        Raises:
-            EndpointError: If the service behind it rejects the request or remains unreachable.
+        """Return one row for each text, in order. Raises EndpointError if the service behind it rejects the request or
+        remains unreachable.
         """
         ...
 

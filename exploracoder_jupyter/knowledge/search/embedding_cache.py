@@ -28,10 +28,8 @@ class ApiEmbeddings:
     dense: DenseIndex
 
     async def scores(self, query: str, *, most: int) -> NDArray[np.float32]:
-        """Return the cosine of each API among the `most` nearest; 0 for the others.
-
-        Raises:
-            EndpointError: From the embedder, or if its vector's length differs from that of the APIs' vectors.
+        """Return the cosine of each API among the `most` nearest; 0 for the others. Raises EndpointError from the
+        embedder, or if its vector's length differs from that of the APIs' vectors.
         """
         (vector,) = await self.embedder.embed([query])
         if vector.shape != self.dense.vectors.shape[1:] and len(self.dense.vectors):
@@ -46,8 +44,7 @@ async def embed_apis(
 
     `advance` receives the number of APIs that have a vector. Batches finished before a cancellation stay cached.
 
-    Raises:
-        EndpointError: From the embedder, or if its vectors differ in length.
+    Raises EndpointError from the embedder, or if its vectors differ in length.
     """
     texts = [indexed_text.embedding_text(api) for api in apis]
     keys = [digest(embedder.name, text) for text in texts]
@@ -76,7 +73,6 @@ async def _embed_missing(
     store: KnowledgeCache,
     advance: Callable[[int], None],
 ) -> None:
-    """Embed the texts that have no vector yet, and cache each batch."""
     todo = [key for key in wanted if key not in vectors]
     for at in range(0, len(todo), _BATCH_SIZE):
         advance(len(wanted) - len(todo) + at)

@@ -70,7 +70,6 @@ def _parameters(api: ApiDoc) -> str:
 
 
 def _cross_references(apis: Sequence[ApiDoc]) -> list[str]:
-    """Return the descriptions of each API that other APIs give under "See Also"."""
     descriptions: defaultdict[str, list[str]] = defaultdict(list)
     for api in apis:
         for name, text in see_also_entries(api.description):

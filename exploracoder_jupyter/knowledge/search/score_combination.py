@@ -98,7 +98,6 @@ def diversify(
 
 
 def _ranks(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rank of each row, 1 for the highest."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
     ranks[order] = np.arange(1, len(scores) + 1)

@@ -50,7 +50,6 @@ class PassageIndex:
         return [ScoredPassage(self.passages[row], float(scores[row])) for row in relevant[: max(k, 0)]]
 
     def _cosines(self, query: str) -> NDArray[np.float32]:
-        """Return the cosine of each passage; 0 where it is not asked for."""
         if not self._vectors:
             return np.zeros(len(self.passages), dtype=np.float32)
         return np.asarray(np.stack(self._vectors) @ word_embedder.embed_text(query), dtype=np.float32)

@@ -117,8 +117,7 @@ class SnippetStore:
 
         Deleting everything includes corrupt files that were set aside.
 
-        Raises:
-            OSError, sqlite3.Error: If they cannot be deleted.
+        Raises OSError, sqlite3.Error if they cannot be deleted.
         """
         self.all()  # sets a corrupt file aside
         if not library:

@@ -105,7 +105,6 @@ class SourceSearch:
 
 
 def _fuse_rankings(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
-    """Merge the hits of all sources into one ranking, each text once."""
     pool: dict[str, Passage] = {}
     for hit in (hit for ranking in rankings for hit in ranking):
         pool.setdefault(_normalize_text(hit.passage), hit.passage)

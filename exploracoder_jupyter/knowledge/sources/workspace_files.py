@@ -56,8 +56,6 @@ class TextFile:
 
 @dataclass(slots=True)
 class _Usage:
-    """How much was read so far, measured against the limits."""
-
     limits: Limits
     files: int = 0
     entries: int = 0

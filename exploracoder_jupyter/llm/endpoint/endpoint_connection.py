@@ -142,7 +142,6 @@ class Connection(AsyncClosable):
         return self._fault_in(value, exchange) or value
 
     async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
-        """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
         try:
             chunks, received = aiter(stream), None
             while not isinstance(received, Fault):
@@ -155,7 +154,6 @@ class Connection(AsyncClosable):
                 await stream.close()
 
     async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
-        """Return the next chunk, a fault, or `_END`."""
         # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
             if not exchange.time_left:
@@ -172,7 +170,6 @@ class Connection(AsyncClosable):
     async def _request(
         self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
     ) -> _T | Fault:
-        """Return the response to a request, retried where that may help, or the last fault."""
         limit = self._retries if retries is None else retries
         token = CURRENT_TRAFFIC.set(exchange)
         try:
@@ -195,7 +192,6 @@ class Connection(AsyncClosable):
             return fault_conversion.to_fault(error, exchange, self._key)
 
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
-        """Wait before the next request; return False at once where the wait would exceed a limit."""
         seconds = retry_delay(fault, exchange.requests, min(self.target.timeout, exchange.time_left))
         if seconds is None:
             return False

@@ -83,10 +83,8 @@ async def find_endpoints(
 
 
 async def try_model(endpoint: Endpoint, secrets: Secrets) -> float:
-    """Send a tiny request, and return the seconds until the reply.
-
-    Raises:
-        EndpointError: the endpoint refused the request, or did not answer.
+    """Send a tiny request, and return the seconds until the reply. Raises EndpointError if the endpoint refused the
+    request, or did not answer.
     """
     request = ModelRequest(
         "introduce", IntroduceInputs((), ""), (Message("user", _TASK),), Sampling(max_tokens=_MAX_REPLY_TOKENS)

@@ -31,11 +31,9 @@ _MAX_CHARACTERS = 6000
 
 
 class EndpointEmbedder(AsyncClosable):
-    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context.
-
-    Raises:
-        UsageError: no embedding model is set, or `base_url` is not an address.
-        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
+    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context. Raises UsageError if no
+    embedding model is set, or `base_url` is not an address; EndpointError if there is no key for OpenAI's own address,
+    or the key is invalid.
     """
 
     def __init__(
@@ -59,10 +57,8 @@ class EndpointEmbedder(AsyncClosable):
         return f"{target.model} at {target.url}"
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
-
-        Raises:
-            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized. Raises EndpointError if the
+        endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
         """
         import numpy as np
 

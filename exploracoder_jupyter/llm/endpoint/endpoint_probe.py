@@ -53,10 +53,8 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
 
 
 async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
-    """Return the endpoint with its model set: the configured one, else the only one that it lists.
-
-    Raises:
-        EndpointError: no model is set, and the endpoint does not list exactly one.
+    """Return the endpoint with its model set: the configured one, else the only one that it lists. Raises EndpointError
+    if no model is set, and the endpoint does not list exactly one.
     """
     if endpoint.model:
         return endpoint

@@ -143,7 +143,6 @@ def _root_message(cause: BaseException | None) -> str:
 
 
 def _server_message(body: JsonValue) -> str:
-    """Return the server's message, if it is text."""
     if isinstance(body, dict):
         message = body.get("message") or body.get("detail") or body.get("error") or ""
         return message if isinstance(message, str) else str(message)

@@ -121,7 +121,6 @@ def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> Endpoin
 
 
 def _host(url: str) -> str:
-    """Return the host name of an address, or the whole text where there is none."""
     with suppress(ValueError):
         return urlsplit(url).hostname or url
     return url

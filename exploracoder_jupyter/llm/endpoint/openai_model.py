@@ -41,9 +41,8 @@ class OpenAIModel(AsyncClosable):
     Token counts are the server's, or estimated from the number of characters where it sends none. `calls` counts
     requests that the server started to answer.
 
-    Raises:
-        UsageError: the endpoint's `base_url` is not an address, or no model is set.
-        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
+    Raises UsageError if the endpoint's `base_url` is not an address, or no model is set; EndpointError if there is no
+    key for OpenAI's own address, or the key is invalid.
     """
 
     def __init__(
@@ -72,8 +71,7 @@ class OpenAIModel(AsyncClosable):
         A choice that is finally lost while others are complete becomes a reply with a problem. Whatever the endpoint
         does, this ends within (number of choices + 1) times the endpoint's timeout.
 
-        Raises:
-            EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
+        Raises EndpointError if the endpoint refused, or stayed unreachable within the retry limits.
         """
         since = time.monotonic()
         # The timeout limits silence; choices that keep arriving may take longer.
@@ -104,7 +102,6 @@ class OpenAIModel(AsyncClosable):
             yield reply
 
     async def _request_all(self, pending: PendingRequest, n: int, put: Put[Reply]) -> None:
-        """Request all choices at once; those that do not arrive are left to the caller."""
         answer = await self._send(pending, n=n, stream=True)
         if isinstance(answer, Fault):
             raise await self._connection.to_error(answer)
@@ -137,7 +134,6 @@ class OpenAIModel(AsyncClosable):
             put(pending.reply(index, Choice(index, "", "empty", 0)))
 
     async def _send(self, pending: PendingRequest, *, n: int, stream: bool) -> Answer:
-        """Make the request, and repeat it without features that the server refuses."""
         refused = self._refused
         while True:
             sent = request_body.build_body(pending.request, self._name, n=n, stream=stream, refused=refused)
@@ -157,7 +153,6 @@ class OpenAIModel(AsyncClosable):
 
 
 def _replies_for_lost(pending: PendingRequest, missing: set[int]) -> list[Reply]:
-    """Return the replies for choices that are finally lost; if all are lost, raise the error."""
     if missing and len(missing) == pending.request.sampling.n:
         raise pending.lost[min(missing)]
     return [pending.reply(index, Choice(index, "", pending.lost[index].message, 0)) for index in sorted(missing)]

@@ -178,7 +178,6 @@ def _text(content: JsonValue) -> str:
 
 
 def _reasoning(message: Mapping[str, JsonValue]) -> int:
-    """Number of characters of the reasoning sent alongside the text."""
     return len(_text(message.get("reasoning_content") or message.get("reasoning")))
 
 

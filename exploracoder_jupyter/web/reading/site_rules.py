@@ -88,10 +88,12 @@ def extract_content(page: Page) -> PageContent:
     if is_question_page(root, page.address):
         title, found = parse_question_page(root, page.address)
         return PageContent(title, tuple(found), ordered=True)
-    return PageContent(title, tuple(_site_sections(root, _rule(page.address), title)))
+    return PageContent(title, tuple(_site_sections(root, page.address, title)))
 
 
-def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
+def _site_sections(root: Node, address: str, title: str) -> Iterator[Section]:
+    host = (urlsplit(address).hostname or "").lower()
+    rule = next((rule for site, rule in _RULES.items() if host == site or host.endswith(f".{site}")), None)
     content = _content(root, rule) if rule else None
     licence = rule.licence if rule else _licence(root)
     if content and rule:
@@ -100,11 +102,6 @@ def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Secti
     for section in extract_sections(content or find_main_content(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
-
-
-def _rule(address: str) -> _Rule | None:
-    host = (urlsplit(address).hostname or "").lower()
-    return next((rule for site, rule in _RULES.items() if host == site or host.endswith(f".{site}")), None)
 
 
 def _content(root: Node, rule: _Rule) -> Node | None:

@@ -17,8 +17,7 @@ from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES
-from exploracoder_jupyter.web.web_types import WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}

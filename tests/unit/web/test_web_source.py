@@ -18,17 +18,15 @@ from exploracoder_jupyter.runs.construction.web_source_factory import open_web
 from exploracoder_jupyter.web import (
     DuckDuckGo,
     HttpClient,
-    Page,
     PageFetcher,
     SavedPages,
-    SearchHit,
     SearXNG,
     UrlTemplate,
     WebCache,
-    WebError,
     WebSource,
 )
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
+from exploracoder_jupyter.web.web_types import Page, SearchHit, WebError
 from tests.unit.web.test_fetching import Site, at_once, http
 
 NO_MORE = "Searching the web failed 2 times in a row; it is disabled for this run."

@@ -43,8 +43,6 @@ _MAX_SUBSECTIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading and the text under it up to the next heading."""
-
     title: str
     level: int
     line: int
@@ -107,7 +105,6 @@ def _is_python(info: str) -> bool:
 
 
 def _directive(info: str, code: str) -> str:
-    """Convert a MyST directive to reST: its name is in braces, followed by its argument."""
     name, _, argument = info[1:].partition("}")
     options = "".join(takewhile(lambda line: line.startswith(":"), code.splitlines(keepends=True)))
     body = f"{options}\n{code[len(options) :]}"
@@ -133,7 +130,6 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
 
 
 def _section_signature(part: _Part) -> Signature | None:
-    """Return the signature that the section describes, if any."""
     found = parse_title(part.title) if part.title else None
     return found if found and found.signature not in ("", "()") else _signature_in_fence(part) or found
 
@@ -196,7 +192,6 @@ def _prose(part: _Part) -> str:
 
 
 def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
-    """Yield what lists and tables declare, with the descriptions."""
     fenced = False
     for line in part.text.splitlines()[:_MAX_ROWS]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))

@@ -15,11 +15,7 @@ _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Page:
-    """Parse a notebook.
-
-    Raises:
-        ValueError: If it is not a notebook.
-    """
+    """Parse a notebook. Raises ValueError if it is not a notebook."""
     try:
         content = json.loads(text)
         cells = content.get("cells") or [cell for sheet in content.get("worksheets", ()) for cell in sheet["cells"]]

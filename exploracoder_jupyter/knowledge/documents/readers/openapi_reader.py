@@ -33,11 +33,8 @@ def looks_like_openapi(text: str) -> bool:
 
 
 def read(text: str, *, yaml: bool) -> Page:
-    """Parse an OpenAPI 3 or Swagger 2 description.
-
-    Raises:
-        MissingRequirement: If it is YAML and the package that reads it is not installed.
-        ValueError: If it is not an OpenAPI description.
+    """Parse an OpenAPI 3 or Swagger 2 description. Raises MissingRequirement if it is YAML and the package that reads
+    it is not installed; ValueError if it is not an OpenAPI description.
     """
     try:
         whole = json.loads(
@@ -166,7 +163,6 @@ def _format_servers(whole: JsonObject) -> str:
 
 
 def _resolve(whole: JsonObject, given: object) -> JsonObject:
-    """Resolve a reference within the document; others are not followed."""
     found: object = given
     for _ in range(_MAX_DEPTH):
         reference = _table(found).get("$ref")

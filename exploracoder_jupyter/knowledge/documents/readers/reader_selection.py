@@ -57,10 +57,8 @@ def parse_page(file: File) -> Page:
 
     APIs that a changelog merely mentions are left out.
 
-    Raises:
-        NotText: If it is binary.
-        MissingRequirement: If the package that reads it is not installed.
-        Exception: If it is malformed; the type depends on the reader.
+    Raises NotText if it is binary; MissingRequirement if the package that reads it is not installed; Exception if it is
+    malformed; the type depends on the reader.
     """
     page = _read(file)
     if _CHANGELOG.match(PurePosixPath(file.name).stem) or _CHANGELOG.match(page.title):
@@ -93,11 +91,7 @@ def _read_text(kind: str, stem: str, text: str) -> Page:
 
 
 def decode(body: bytes) -> str:
-    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252.
-
-    Raises:
-        NotText: If it is binary.
-    """
+    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252. Raises NotText if it is binary."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")

@@ -62,8 +62,6 @@ class _Declaration:
 
 @dataclass(slots=True)
 class _State:
-    """The state built up by the directives so far."""
-
     scope: _Declaration = field(default_factory=_Declaration)
     """The current module."""
     apis: list[ApiDoc] = field(default_factory=list)

@@ -16,9 +16,7 @@ _LINE = re.compile(r"(\S+) py:(\w+) -?\d+ (\S*) (.*)")
 
 def read(body: bytes) -> Page:
     """Return the APIs that an inventory names, without descriptions; their place is where the HTML describes them.
-
-    Raises:
-        ValueError: If it is not an inventory of version 2, or is corrupt.
+    Raises ValueError if it is not an inventory of version 2, or is corrupt.
     """
     head = _HEAD.match(body)
     if not head:

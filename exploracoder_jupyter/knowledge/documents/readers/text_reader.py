@@ -51,7 +51,6 @@ def read_program(text: str) -> Page:
 
 
 def _parse_line(line: str) -> tuple[Signature, str] | None:
-    """Return the signature at the start of a line, with its description. A method may be indented."""
     if len(line) > _MAX_LINE_CHARS:
         return None
     whole = parse_declaration(line)
@@ -81,7 +80,6 @@ def _apis(lines: Sequence[str], found: Sequence[tuple[int, Signature, str]]) -> 
 
 
 def _indented(lines: Sequence[str], indent: int) -> Iterator[str]:
-    """Yield the lines that are indented more deeply."""
     for line in lines:
         if line.strip() and _indent(line) <= indent:
             return

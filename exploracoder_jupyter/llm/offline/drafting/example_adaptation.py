@@ -25,8 +25,6 @@ _BEAM_WIDTH = 12
 
 @dataclass(slots=True)
 class _Slot:
-    """A literal of an example that a value of the task may replace."""
-
     nodes: list[ast.expr]
     shape: str
     name: str
@@ -138,7 +136,6 @@ def _place_value(assignment: _Assignment, value: Value, slots: Sequence[_Slot]) 
 
 
 def _fit_value(value: Value, slot: _Slot) -> tuple[str, float]:
-    """Return the code that fills the slot, and how well it fits."""
     role_score = 0.6 * role_match(value, slot.name) if slot.name else 0.0
     extra_depth = nesting_depth(slot.shape) - nesting_depth(value.shape)
     if extra_depth > 0 and value.shape in ("int", "float") and ("int" in slot.shape or "float" in slot.shape):
@@ -173,7 +170,6 @@ def _mentions(context: CallContext, name: str) -> bool:
 
 
 def _leftover_penalty(slot: _Slot, context: CallContext) -> float:
-    """Return the penalty for keeping a literal of the example."""
     if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
         return 0.0
     return 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35

@@ -72,11 +72,6 @@ def find_conversions(text: str, type_: str) -> dict[str, float]:
     return found
 
 
-def convert(template: str, expression: str) -> str:
-    """Return the converted expression."""
-    return template.replace("{x}", expression)
-
-
 def _is_applicable(template: str, type_: str) -> bool:
     """Return whether a conversion makes sense: a value is not converted to the type that it already has."""
     head = template.partition("(")[0]

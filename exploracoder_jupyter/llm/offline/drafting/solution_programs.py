@@ -22,7 +22,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     rank_drafts,
     word_share,
 )
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, convert, find_conversions
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, find_conversions
 from exploracoder_jupyter.llm.offline.drafting.task_coverage import (
     count_steps,
     has_foreign_data,
@@ -136,10 +136,8 @@ def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -
     found = single_steps[:30]
     if len(clauses) > 1:
         by_code = {value.code: value for value in goal.values}
-        goals = [
-            replace(part, values=tuple(by_code.get(value.code, value) for value in part.values))
-            for part in (Goal.of(clause) for clause in clauses)
-        ]
+        parts = [Goal.of(clause) for clause in clauses]
+        goals = [replace(part, values=tuple(by_code.get(one.code, one) for one in part.values)) for part in parts]
         names = [next(iter(find_targets(text)), f"result_{number}") for number, text in enumerate(clauses, 1)]
         first = rank_drafts(create_step_context(goals[0], pool, ()), goals[0])
         found.extend(chain_drafts(first, goals[1:], goal, pool, names))
@@ -148,18 +146,12 @@ def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -
 
 
 def _convert(item: ScoredDraft, form: SolutionForm, text: str) -> Iterator[Variant]:
-    """Convert the draft to programs that define the wanted names."""
     draft = item.draft
     bound = {name for line in draft.statements for node in parse_python(line).body for name in stored_names(node)}
     if not set(form.names[:-1]) <= bound:
         return
     base = draft.code("_")
     for template, cost in find_conversions(text, draft.type).items():
-        code = replace(draft, result=convert(template, draft.result)).code(form.names[-1])
+        code = replace(draft, result=template.format(x=draft.result)).code(form.names[-1])
         pruned = prune(code, form.names)
-        yield Variant(
-            form.apply(pruned) if pruned else "",
-            item.score - cost,
-            base,
-            template == IDENTITY,
-        )
+        yield Variant(form.apply(pruned) if pruned else "", item.score - cost, base, template == IDENTITY)

@@ -17,16 +17,7 @@ from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
-_NON_DATA_TYPES = (
-    "module",
-    "type",
-    "function",
-    "builtin_function_or_method",
-    "method",
-    "ABCMeta",
-    "EnumType",
-    "NoneType",
-)
+_NON_DATA_TYPES = frozenset("module type function builtin_function_or_method method ABCMeta EnumType NoneType".split())  # noqa: SIM905
 
 
 def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
@@ -76,7 +67,6 @@ def explored_program(experience: Sequence[Experience], values: Sequence[Value]) 
 
 
 def _last_nonempty_result(item: Experience) -> str:
-    """Return the last variable of a snippet that is not None."""
     empty = {name for name, type_ in item.observation.names if type_.endswith("NoneType")}
     name = result_name(item)
     others = [name for name, type_ in item.observation.names if type_.rpartition(".")[2] not in _NON_DATA_TYPES]
@@ -86,16 +76,13 @@ def _last_nonempty_result(item: Experience) -> str:
 def prune(code: str, targets: Sequence[str]) -> str:
     """Remove what no target needs; empty if the code cannot be parsed or unparsed."""
     try:
-        return _unparse(slice_backwards(_writable_body(code), set(targets))[0])
+        body = slice_backwards(_writable_body(code), set(targets))[0]
+        imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
+        rest = "\n".join(ast.unparse(node) for node in body if node not in imports)
     except RecursionError:
         return ""
-
-
-def _unparse(body: Sequence[ast.stmt]) -> str:
-    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    rest = [node for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
-    return f"{top}\n\n{chr(10).join(ast.unparse(node) for node in rest)}".strip("\n")
+    return f"{top}\n\n{rest}".strip("\n")
 
 
 def _writable_body(code: str) -> list[ast.stmt]:

@@ -65,7 +65,6 @@ class _Literal:
     code: str
 
 
-_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _NAME_SEARCH_LENGTH = 200
 """Characters before a value that are searched for its name."""
 _MAX_DEPTH = 50
@@ -168,7 +167,9 @@ def _literal_at(text: str, position: int) -> _Literal | None:
     char = text[position]
     if char in _OPENING:
         end = _find_closing(text, position)
-        return _Literal(position, end, text[position:end]) if end and _is_data(text[position:end]) else None
+        code = text[position:end] if end else ""
+        is_data = _is_literal(code) and (char != "(" or "," in code)  # neither words nor one number in parentheses
+        return _Literal(position, end, code) if end and is_data else None
     if char == "`":
         return _backticked_at(text, position)
     match = _STRING.match(text, position) or _NUMBER.match(text, position)
@@ -184,9 +185,8 @@ def _backticked_at(text: str, position: int) -> _Literal | None:
         return None
     inner = match.group(1)
     name, _, value = inner.partition("=")
-    if name.strip().isidentifier() and _is_literal(value.strip()):
-        return None
-    if re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
+    is_assignment = name.strip().isidentifier() and _is_literal(value.strip())
+    if is_assignment or re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
         return None
     return _Literal(match.start(), match.end(), inner if _is_literal(inner) or _LAMBDA.match(inner) else repr(inner))
 
@@ -211,26 +211,15 @@ def _find_closing(text: str, start: int) -> int | None:
     return None
 
 
-def _is_data(code: str) -> bool:
-    """Return whether the code is a literal, rather than words in brackets or one number in parentheses."""
-    if not _is_literal(code):
-        return False
-    return not code.startswith("(") or "," in code
-
-
 def _is_literal(code: str) -> bool:
-    try:
-        ast.literal_eval(code)
-    except _NO_LITERAL:
-        return False
-    return True
+    return evaluate_literal(code) is not code
 
 
 def evaluate_literal(code: str) -> object:
     """Return the value of a literal, or the code itself if it is not one."""
     try:
         return ast.literal_eval(code)
-    except _NO_LITERAL:
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return code
 
 
@@ -238,17 +227,8 @@ def _make_value(number: int, item: _Literal, text: str) -> Value:
     before = text[max(0, item.start - _NAME_SEARCH_LENGTH) : item.start].rstrip("` ")
     assigned = _ASSIGNED_NAME.search(before)
     shape = "callable" if _LAMBDA.match(item.code) else shape_of(evaluate_literal(item.code))
-    roles = _find_roles(text, item)
-    return Value(
-        number,
-        item.code,
-        shape,
-        roles,
-        assigned.group(1) if assigned else "",
-        frozenset(),
-        item.start,
-        item.end,
-    )
+    name = assigned.group(1) if assigned else ""
+    return Value(number, item.code, shape, _find_roles(text, item), name, start=item.start, end=item.end)
 
 
 def _find_roles(text: str, item: _Literal) -> tuple[str, ...]:
@@ -274,7 +254,10 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
             run.append(value)
             continue
         if len(run) >= 2 and not _are_two_arguments(run, text):
-            groups.append(_make_group(first + len(groups), run))
+            code = f"[{', '.join(member.code for member in run)}]"
+            members = frozenset(member.id for member in run)
+            shape = shape_of(evaluate_literal(code))
+            groups.append(Value(first + len(groups), code, shape, run[0].roles, "", members, run[0].start, run[-1].end))
         run = [value] if value else []
     return groups
 
@@ -294,9 +277,3 @@ def _are_similar(first: Value, second: Value) -> bool:
         or {first.shape, second.shape} <= {"int", "float"}
         or (first.shape.startswith("tuple") and second.shape.startswith("tuple"))
     )
-
-
-def _make_group(number: int, run: Sequence[Value]) -> Value:
-    code = f"[{', '.join(value.code for value in run)}]"
-    members = frozenset(value.id for value in run)
-    return Value(number, code, shape_of(evaluate_literal(code)), run[0].roles, "", members, run[0].start, run[-1].end)

@@ -39,6 +39,10 @@ _NAMES_BY_KIND = {
     "callable": "func function fn key_func pred predicate callback callable mapper keyfunc binop op",
 }
 _KIND_BY_NAME = {name: kind for kind, names in _NAMES_BY_KIND.items() for name in names.split()}
+_ITERATOR = re.compile(
+    r"(?:\A|\.)(?:generator|map|filter|zip|enumerate|ndarray|deque|reversed"
+    r"|[^.]*(?:iterator|iterable|keys|values|items|view))\Z"
+)
 _SEQUENCE_PREFIXES = ("list[", "tuple[", "set[", "frozenset[")
 
 
@@ -54,16 +58,7 @@ def kinds_of(shape: str) -> frozenset[str]:
         return frozenset({"dict"})
     if shape in ("bool", "callable"):
         return frozenset({shape})
-    if _is_iterator(shape):
-        return frozenset({"sequence"})
-    return frozenset({"object"})
-
-
-def _is_iterator(shape: str) -> bool:
-    last = shape.rpartition(".")[2].lower()
-    return last in ("generator", "map", "filter", "zip", "enumerate", "ndarray", "deque", "reversed") or last.endswith(
-        ("iterator", "iterable", "keys", "values", "items", "view")
-    )
+    return frozenset({"sequence" if _ITERATOR.search(shape.lower()) else "object"})
 
 
 def expected_kinds(type_: str, name: str) -> frozenset[str]:
