@@ -45,7 +45,6 @@ class RecordedRequest:
     parameters: dict[str, JsonValue]
     """Sampling, schema and tools."""
     replies: tuple[Reply, ...]
-    """In the order in which they were received."""
 
 
 _RECORD: Final = TypeAdapter(RecordedRequest)

@@ -34,7 +34,6 @@ class Block:
     title: str = ""
     """What a section that starts here is called: the text of a heading, or the path of an API before its signature."""
     anchor: str = ""
-    """The ID of the section that starts here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,7 @@ _FORMS: dict[str, PageFormat] = {
 }
 MAX_SAVED_PAGES = 2_000
 _MAX_ENTRIES = 100_000
-"""Directory entries that are examined."""
 _HEAD_CHARS = 20_000
-"""Characters searched for the address that a page was saved from."""
 _CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
 _HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")

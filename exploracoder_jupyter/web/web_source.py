@@ -27,7 +27,6 @@ _MAX_PAGES_TRIED = 3
 """How many hits of a search are tried until a page has usable text."""
 _MAX_QUERIES = 20
 _MAX_FAILURES = 2
-"""Consecutive failed searches after which the web is no longer searched."""
 _TITLE_CHARS, _LICENCE_CHARS, _SUMMARY_CHARS = 120, 120, 500
 _ANCHOR = re.compile(r"[\w.:-]{1,120}")
 _SECONDS = 9.0

@@ -18,7 +18,6 @@ class SearchHit:
     title: str
     address: str
     summary: str = ""
-    """The search engine's summary of the page."""
 
 
 @dataclass(frozen=True, slots=True)

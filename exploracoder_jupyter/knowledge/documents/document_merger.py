@@ -21,7 +21,6 @@ from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathReso
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _OPENING_CHARS = 60
-"""Characters by which a text is recognized."""
 _MAX_FRONT_CHARS = 6_000
 """Characters of the documents' front page that are added to a library's own README."""
 
@@ -31,7 +30,6 @@ class MissingLibrary:
     """A library that cannot be read here."""
 
     asked: str
-    """The name as the user wrote it."""
     why: ExploraError
 
 
@@ -58,7 +56,12 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
     known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
     own = assign_apis(documents.apis, known, list(import_names.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
-    notices = [*documents.notices, *(_version_notice(one.info, documents) for one in others)]
+    notices = [*documents.notices]
+    notices += [
+        f"The documents describe {documents.project}, but version {one.info.version} is installed. APIs that only the "
+        "documents describe are left out."
+        for one in others
+    ]
     surfaces: list[Surface] = []
     for one in read:
         if isinstance(one, Surface):
@@ -107,13 +110,6 @@ def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
     return bool(version) and is_same and not installed.startswith(f"{version}.")
 
 
-def _version_notice(info: LibraryInfo, documents: Documents) -> str:
-    return (
-        f"The documents describe {documents.project}, but version {info.version} is installed. APIs that only the "
-        "documents describe are left out."
-    )
-
-
 def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
     info = LibraryInfo(name, asked, documents.version)
     rows = sorted(apis, key=lambda api: api.path)
@@ -140,12 +136,8 @@ def _unassigned(apis: Iterable[ApiDoc], passages: Iterable[Passage]) -> Iterator
     for api in apis:
         opening = api.description[:_OPENING_CHARS]
         if opening and not any(opening in text for text in texts.get(_file_of(api.origin), ())):
-            yield _passage(api)
+            yield Passage("documentation", f"{api.path}{api.signature}", api.description, api.origin)
 
 
 def _file_of(origin: str) -> str:
     return origin.partition("#")[0].partition(", ")[0]
-
-
-def _passage(api: ApiDoc) -> Passage:
-    return Passage("documentation", f"{api.path}{api.signature}", api.description or api.path, api.origin)

@@ -59,22 +59,13 @@ class DocumentSource:
         self._index: LexicalIndex | None = None
         self._lock = threading.Lock()
 
-    @property
-    def passages(self) -> Sequence[Passage]:
-        """All searchable passages."""
-        return self._passages
-
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages that share words with the query, best first."""
         shipped = await self._shipped.search(query, k) if self._shipped else ()
-        own = await self._search_own(query, k)
+        own: Sequence[ScoredPassage] = ()
+        if self._passages:  # an abandoned search finishes indexing in its thread, for the next search
+            own = await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
         return [*own, *[hit for hit in shipped if is_about(query, hit)][:MOST_FOUND]]
-
-    async def _search_own(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        if not self._passages:
-            return ()
-        # An abandoned search finishes indexing in its thread, for the next search.
-        return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         with self._lock:

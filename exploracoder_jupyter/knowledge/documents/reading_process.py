@@ -31,7 +31,6 @@ OpenReader = Callable[[], AbstractContextManager[ReadPage]]
 class _Reply:
     page: Page | None = None
     problem: Literal["binary", "missing", "unreadable"] = "unreadable"
-    """Why `page` is missing."""
     message: str = ""
     remedy: str = ""
 

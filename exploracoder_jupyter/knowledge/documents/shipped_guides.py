@@ -17,16 +17,13 @@ from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 from exploracoder_jupyter.text.tokenizer import tokens
 
 MOST_FOUND: Final = 2
-"""Maximum number of passages for one query."""
 _LEAST_SHARED: Final = 2
 _LEAST_SHARE: Final = 0.25
-"""Least part of the query's words that a passage has in common with it."""
 _USELESS: Final = re.compile(
     r"\b(?:install|licen[cs]e|contribut|citation|citing|sponsor|changelog|badge|acknowledg|development|support|author"
     r"|roadmap|release)",
     re.IGNORECASE,
 )
-"""Titles of sections that do not describe the use of a library."""
 
 
 def guide_passages(surface: Surface) -> Iterator[Passage]:

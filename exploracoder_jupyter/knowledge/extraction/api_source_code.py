@@ -9,7 +9,6 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
 
 _MAX_PATHS = 12
-"""How many paths of one API are tried."""
 
 
 async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:

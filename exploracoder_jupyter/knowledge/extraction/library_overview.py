@@ -9,7 +9,6 @@ from exploracoder_jupyter.core.types import ApiDoc, Overview
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _MAX_README_CHARS = 12_000
-"""README text in total, divided evenly among the libraries."""
 _MAX_PROGRAMS = 40
 _MAX_PROGRAM_CHARS = 2_500
 _MIN_PROGRAM_CHARS = 20

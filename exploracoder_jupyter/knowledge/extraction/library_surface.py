@@ -75,7 +75,6 @@ class Surface:
     aliases: dict[str, str]
     """Maps other public paths to the path in `apis`."""
     introduction: str
-    """README and module docstring as prose."""
     programs: tuple[str, ...]
     """Example programs from the README and the module docstring, then from files shipped with the library."""
     seconds: float
@@ -99,7 +98,13 @@ async def find_libraries(
         if remembered:
             await anyio.to_thread.run_sync(remembered.put, answers)
         known |= answers
-    return list(dict.fromkeys(_to_found(known[name]) for name in libraries))
+    abouts = (known[name] for name in libraries)
+    return list(
+        dict.fromkeys(
+            FoundLibrary(one.name, one.distribution, one.version, one.interpreter, one.stamp, one.beside)
+            for one in abouts
+        )
+    )
 
 
 async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
@@ -136,21 +141,12 @@ async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advanc
     return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
-def _to_found(about: About) -> FoundLibrary:
-    return FoundLibrary(
-        about.name, about.distribution, about.version, about.interpreter, stamp=about.stamp, beside=about.beside
-    )
-
-
 def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
-    stubbed = (
-        stdlib_stubs.stub_signatures(bare, module=found.name)
-        if found.distribution == STDLIB_DISTRIBUTION and bare
-        else {}
-    )
+    is_standard = found.distribution == STDLIB_DISTRIBUTION
+    stubbed = stdlib_stubs.stub_signatures(bare, module=found.name) if is_standard and bare else {}
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)

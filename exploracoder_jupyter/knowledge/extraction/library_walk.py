@@ -23,7 +23,6 @@ WALKER_VERSION = 8
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
-"""Called with the number of APIs found so far."""
 
 _MAX_CRASHES = 5
 """How many submodules may crash the interpreter before reading the library fails."""
@@ -66,7 +65,6 @@ class About:
     guides: tuple[tuple[str, str], ...] = ()
     """Name and text of each document in the folder of the code."""
     skipped: int = 0
-    """Submodules that could not be imported."""
     cut: bool = False
     stubs: bool = False
     """Whether only its type stubs are installed."""
@@ -96,7 +94,6 @@ class WalkState:
     """Arrives last."""
     loading: str = ""
     found: int = 0
-    """APIs found so far, as reported."""
 
 
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)

@@ -54,6 +54,11 @@ class DenseIndex:
         return found
 
 
+def stack_rows(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the vectors as the rows of one array, also if there are none."""
+    return np.stack(rows) if rows else np.zeros((0, 1), dtype=np.float32)
+
+
 def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the rows scaled to length 1 (zero rows stay), as a contiguous float32 array."""
     rows = np.ascontiguousarray(vectors, dtype=np.float32)

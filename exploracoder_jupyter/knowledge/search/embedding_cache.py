@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder, stack_rows
 
 Vector = NDArray[np.float32]
 
@@ -57,7 +57,7 @@ async def embed_apis(
         await _embed_missing(vectors, wanted, embedder, store=store, advance=advance)
     if _count_lengths(vectors) > 1:
         raise _length_mismatch(embedder)
-    return ApiEmbeddings(embedder, DenseIndex(_stack([vectors[key] for key in keys])))
+    return ApiEmbeddings(embedder, DenseIndex(stack_rows([vectors[key] for key in keys])))
 
 
 def embedder_fallback_message(error: ExploraError) -> str:
@@ -92,7 +92,3 @@ def _length_mismatch(embedder: Embedder) -> EndpointError:
         f"The embedding model {embedder.name!r} returned vectors of different lengths.",
         remedy="Use a name that always refers to the same model, or remove the embedding model from the settings.",
     )
-
-
-def _stack(rows: Sequence[Vector]) -> Vector:
-    return np.stack(rows) if rows else np.zeros((0, 1), dtype=np.float32)

@@ -18,7 +18,6 @@ _MIN_SHARED_WORDS = 2
 _MIN_COSINE = 0.65
 """The minimum cosine at which a passage is relevant without sharing words."""
 _TITLE_WEIGHT, _APIS_WEIGHT = 3.0, 2.0
-"""Weights of words in the title and in the API paths, relative to words in the text."""
 _MEANING_WEIGHT = 0.5
 """Weight of similarity by meaning, relative to words."""
 

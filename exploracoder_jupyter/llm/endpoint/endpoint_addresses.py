@@ -14,7 +14,6 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 
 OPENAI = "https://api.openai.com/v1"
-"""Default address when no `base_url` is set."""
 
 PRESETS = MappingProxyType(
     {

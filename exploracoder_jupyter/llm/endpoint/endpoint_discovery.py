@@ -23,7 +23,6 @@ from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|transcribe|audio|realtime|dall-e|image|sora|moderation|\bbge-", re.I)
-"""Names of models that do not write text."""
 _CODE = re.compile(r"code|coding", re.I)
 _TASK = "Reply with the word: ready"
 _MAX_REPLY_TOKENS = 16

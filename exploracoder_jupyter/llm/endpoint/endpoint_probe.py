@@ -27,7 +27,6 @@ class Probe:
     """The models that it lists; some endpoints list none."""
     sentence: str
     remedy: str = ""
-    """Empty when there is nothing to do."""
     passing: bool = False
     """Whether the fault may be temporary: too many requests, or an error of the server."""
 

@@ -24,7 +24,6 @@ _CAUTIOUS_RATIO = 6.0
 """More characters than a token has, so that the usage reported for early choices never exceeds the server's count."""
 
 _MAX_TOKENS = 100_000_000
-"""A larger number is not accepted as a token count."""
 
 _MAX_CHOICES = 1000
 
@@ -37,7 +36,6 @@ class Choice:
     """One complete choice."""
 
     index: int
-    """The index assigned by the server."""
     text: str
     problem: str
     raw: int
@@ -53,7 +51,6 @@ class ChoiceBuilder:
     """Whether a choice is complete where a look-up in its code wants the answer; what follows would be made up."""
     usage: JsonValue = None
     characters: int = 0
-    """Characters received so far for all choices, reasoning included."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _calls: dict[int, CallBuilder] = field(default_factory=dict)
     _raw: dict[int, int] = field(default_factory=dict)

@@ -52,9 +52,7 @@ class Response:
     """A site's response."""
 
     address: str
-    """After all redirects."""
     type: str
-    """Content type, such as `text/html`."""
     text: str
 
 

@@ -59,7 +59,6 @@ class Thread(BaseModel):
 @dataclass(frozen=True, slots=True)
 class _Post:
     body: str
-    """Markdown."""
     author: str
     licence: str
     link: str

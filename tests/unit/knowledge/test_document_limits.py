@@ -8,7 +8,8 @@ import zlib
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.knowledge.documents import document_files, read_documents
+from exploracoder_jupyter.knowledge.documents import document_files
+from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import TookTooLong, read_page
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 

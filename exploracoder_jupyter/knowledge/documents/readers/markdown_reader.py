@@ -48,22 +48,21 @@ class _Part:
     line: int
     text: str
     codes: tuple[str, ...]
-    """Its fenced Python."""
     directives: tuple[str, ...]
-    """Its MyST directives, as reST."""
 
 
 def read(text: str) -> Page:
     """Parse a Markdown text."""
     parts = _parts(_FRONT_MATTER.sub(lambda front: "\n" * front[0].count("\n"), text))
     title = next((part.title for part in parts if part.title), "")
-    sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
     apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
     apis += [api for part in parts for code in part.directives for api in rst_reader.read(code).apis]
     return Page(
         title=strip_formatting(title),
         sections=tuple(
-            replace(section, title=strip_formatting(section.title)) for section in sections if section.text.strip()
+            Section(strip_formatting(part.title or title), part.text, f"line {part.line + 1}")
+            for part in parts
+            if part.text.strip()
         ),
         apis=tuple(apis),
         programs=find_programs(text),
@@ -141,11 +140,7 @@ def parse_title(title: str) -> Signature | None:
     if found:
         return found if found.signature or name.startswith("class ") else None
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILE_NAME.search(name):
-        return (
-            parse_declaration(f"function {name}")
-            if name.rpartition(".")[2].islower()
-            else parse_declaration(f"class {name}")
-        )
+        return parse_declaration(f"{'function' if name.rpartition('.')[2].islower() else 'class'} {name}")
     return None
 
 

@@ -24,7 +24,6 @@ _MAX_DEPTH = 8
 _VERSION_KEY = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
 
 JsonObject = Mapping[str, Any]
-"""A mapping of arbitrary values from a document."""
 
 
 def looks_like_openapi(text: str) -> bool:

@@ -21,6 +21,7 @@ from exploracoder_jupyter.knowledge.documents.readers import (
     sphinx_inventory,
     text_reader,
 )
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import parse_stubs
 
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _PROBED_BYTES = 8_000
@@ -79,14 +80,11 @@ def _read(file: File) -> Page:
         return notebook_reader.read(text)
     if kind in (".json", ".yaml", ".yml"):
         return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.looks_like_openapi(text) else Page()
-    return _read_text(kind, PurePosixPath(file.name).stem, text)
-
-
-def _read_text(kind: str, stem: str, text: str) -> Page:
     if kind == ".pyi":
-        return text_reader.read_stub(text)
+        return Page(apis=tuple(parse_stubs(text, among_others=True)))
     if kind == ".py":
-        return Page() if stem in ("conf", "setup") else text_reader.read_program(text)
+        is_configuration = PurePosixPath(file.name).stem in ("conf", "setup")
+        return Page() if is_configuration else text_reader.read_program(text)
     return text_reader.read(text) if kind == ".txt" else markdown_reader.read(text)
 
 

@@ -63,7 +63,6 @@ class _Declaration:
 @dataclass(slots=True)
 class _State:
     scope: _Declaration = field(default_factory=_Declaration)
-    """The current module."""
     apis: list[ApiDoc] = field(default_factory=list)
 
 

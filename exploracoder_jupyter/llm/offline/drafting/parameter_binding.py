@@ -45,7 +45,6 @@ class Binding:
     """The arguments as code, in order, keywords as `name=value`."""
     used: frozenset[int]
     gain: float
-    """Score; higher is better."""
     penalty: float = 0.0
 
 
@@ -58,7 +57,6 @@ class CallContext:
     words: tuple[str, ...]
     """Stemmed words of the clause, without stop words."""
     text: str = ""
-    """The clause."""
     callables: tuple[str, ...] = ()
     """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
     reserved: frozenset[str] = frozenset()

@@ -28,7 +28,6 @@ class Goal:
     words: tuple[str, ...]
     values: tuple[Value, ...]
     callables: tuple[str, ...] = ()
-    """Functions that the text describes."""
 
     @classmethod
     def of(cls, text: str) -> Goal:

@@ -25,7 +25,6 @@ class Parameter:
     type: str = ""
     """Annotation or documented type, in lower case; empty if unknown."""
     text: str = ""
-    """Its description in the documentation."""
 
 
 @lru_cache(maxsize=4096)

@@ -40,13 +40,11 @@ class Value:
     id: int
     """Position in the task; variables have negative ids."""
     code: str
-    """The Python expression for it."""
     shape: str
     """`int`, `str`, `list[tuple[str,str,int]]`, ...; for a variable the observed type, such as `networkx.Graph`."""
     roles: tuple[str, ...] = ()
     """Stems of the words around it, nearest first."""
     name: str = ""
-    """The name that the task gives it, as in `X = [[1], [2]]`."""
     members: frozenset[int] = frozenset()
     """Ids of the values that this one consists of."""
     start: int = -1
@@ -66,7 +64,6 @@ class _Literal:
 
 
 _NAME_SEARCH_LENGTH = 200
-"""Characters before a value that are searched for its name."""
 _MAX_DEPTH = 50
 """Maximum nesting of brackets in a literal; finding the end of deeper ones would take quadratic time."""
 _CACHED_TEXTS = 32
