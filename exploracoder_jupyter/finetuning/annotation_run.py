@@ -36,8 +36,8 @@ from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_call
 from exploracoder_jupyter.finetuning.sample_filter import unsuitable
 from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import Query, queries
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources.credential_redaction import find_secret_literals, redact
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.library_search import open_library
 
 Advance = Callable[[str, int, int], None]

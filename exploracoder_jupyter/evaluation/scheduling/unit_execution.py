@@ -12,7 +12,8 @@ from exploracoder_jupyter.core.errors import format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RateLimit, RateLimitedModel
-from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
+from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.pipeline.ports import Model
 
 ModelWrapper = Callable[[Model], Model]

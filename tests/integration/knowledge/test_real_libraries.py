@@ -7,8 +7,8 @@ from parso.cache import parser_cache
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.extraction import stdlib_stubs
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 
 @pytest.fixture(scope="module")

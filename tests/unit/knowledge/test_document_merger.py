@@ -9,9 +9,9 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.documents.api_assignment import assign_apis
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 ADD = {"path": "shop.Cart.add", "kind": "method", "signature": "(goods)", "doc": "Put goods into it."}
 CART = {"path": "shop.Cart", "kind": "class", "signature": "()", "doc": "", "aliases": ["shop.impl.Cart"]}

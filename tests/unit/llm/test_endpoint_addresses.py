@@ -1,8 +1,8 @@
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.llm import is_local
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm import EndpointEmbedder
+from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
 from tests.unit.served import KEY, URL
 
 

@@ -7,8 +7,8 @@ import pytest
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm import OpenAIModel
 from exploracoder_jupyter.llm.endpoint.fault_messages import quote_message
+from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
 

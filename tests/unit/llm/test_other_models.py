@@ -4,7 +4,8 @@ import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
-from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
+from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
 from exploracoder_jupyter.core.types import Call, Message, Sampling, Usage
-from exploracoder_jupyter.llm import ArchivedRepliesModel, ReplyArchive, ReplyRecording, ScriptedModel
+from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.task_run import explore
 from tests.unit.world import a_run
