@@ -50,14 +50,6 @@ async def test_search_finds_what_a_person_would_use(networkx, query, name):
     assert name in [found.api.name for found in await networkx.search(query, 5)]
 
 
-async def test_documented_examples_are_programs(networkx):
-    api = networkx.lookup("networkx.shortest_path")
-    assert api.examples
-    for example in api.examples:
-        compile(example, "<example>", "exec")
-        assert ">>>" not in example
-
-
 async def test_a_second_opening_comes_from_the_cache(networkx, cache):
     again = await TaskLibraries.open(["networkx"], inspect=local_inspector(Sandbox()), cache=cache)
     assert again.report()[0].cached

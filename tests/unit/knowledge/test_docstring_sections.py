@@ -156,17 +156,3 @@ def test_documented_keyword_arguments_are_included():
 )
 def test_deprecation_in_its_many_forms(doc, expected):
     assert docstring_sections.find_deprecation(doc) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "deprecation"),
-    [
-        ("Do.\n\n.. deprecated:: 2.0\n   Use `other`\n   instead.\n\nMore.", "2.0 Use `other` instead."),
-        ("DEPRECATED: gone in 3.", "gone in 3."),
-        (".. deprecated::\n", "deprecated"),
-        ("Do.\n\nx : int\n\n    .. deprecated:: 2.0\n       The parameter.", None),
-        ("Nothing of it.", None),
-    ],
-)
-def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, deprecation):
-    assert docstring_sections.find_deprecation(text) == deprecation

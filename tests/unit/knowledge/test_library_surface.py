@@ -57,19 +57,6 @@ async def test_links_lead_to_paths_nearest_first():
     assert put.see_also == ("shop.Cart.add", "shop.pay", "shop.sums.total", "numpy.sum")
 
 
-async def test_public_aliases_are_listed_and_all_of_them_are_known():
-    surface = await read(Walker([row("shop.pay", aliases=["shop._impl.pay", "shop.till.pay"]), END]))
-    assert surface.apis[0].aliases == ("shop.till.pay",)
-    assert surface.aliases == {"shop._impl.pay": "shop.pay", "shop.till.pay": "shop.pay"}
-
-
-async def test_progress_never_falls_back_while_a_module_is_imported():
-    shown = []
-    walker = Walker([{"loading": "shop.a"}, {"progress": 7}, {"loading": "shop.b"}, row("shop.pay"), END])
-    await surfaces.read_surface(FOUND, inspect=walker, advance=shown.append)
-    assert shown == [7]
-
-
 @pytest.mark.parametrize("end", [[KernelError("killed")], []])
 async def test_a_module_that_ends_the_interpreter_is_left_out_in_the_next_try(end):
     walker = Walker([row("shop.a"), {"loading": "shop.bad"}, *end], [row("shop.a"), row("shop.b"), END])

@@ -107,14 +107,6 @@ def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store)
     }
 
 
-def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
-    store.add([READ], "values")
-    store.add([replace(READ, title="Read a file", observed="")], "schema")
-    store.add([READ], "values")
-    [found] = store.of(VERSIONS, "schema")
-    assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")
-
-
 @pytest.mark.parametrize("damage", [b"this is no database, but it is long enough for one" * 40, b"\0" * 8192])
 def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     store.path.parent.mkdir()
@@ -168,11 +160,6 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     assert store.all() == [] and store.clear() == 0
 
 
-def test_looking_makes_no_file(store):
-    assert store.of(VERSIONS, "values") == [] and store.clear() == 0
-    assert not store.path.parent.exists()
-
-
 def test_what_is_cleared_is_gone_from_the_disk(store):
     store.add([READ, replace(_made("Uniquely told"), library="polars")], "values")
     assert store.clear("polars") == 1
@@ -204,13 +191,6 @@ def test_what_does_not_run_any_more_is_forgotten(store):
     assert len(found) == 2
     anyio.run(source.forget, [found[0].passage.origin, "snippet nonsense", "https://example.org"])
     assert [hit.passage.title for hit in _search(source, "read a csv file")] == [found[1].passage.title]
-
-
-def test_one_word_in_common_is_chance(store):
-    source = SnippetSource(store, VERSIONS)
-    anyio.run(source.learn, [READ])
-    assert _search(source, "write a parquet file to the bucket") == []
-    assert len(_search(source, "file")) == 1
 
 
 def test_what_means_the_same_is_found_where_the_words_differ(store):

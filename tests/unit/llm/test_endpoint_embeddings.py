@@ -43,11 +43,6 @@ async def test_vectors_come_in_the_order_of_the_texts_over_several_requests():
     assert len(batches) > 1 and sum(batches) == 300
 
 
-async def test_no_texts_are_no_request():
-    async with embedder(lambda texts: pytest.fail("asked")) as served:
-        assert (await served.embed([])).shape == (0, 0)
-
-
 async def test_empty_texts_and_very_long_ones_are_sent_so_that_servers_take_them():
     sent = []
 
@@ -58,11 +53,6 @@ async def test_empty_texts_and_very_long_ones_are_sent_so_that_servers_take_them
     async with embedder(answer) as served:
         await served.embed(["", "x" * 100_000])
     assert sent[0] and 1000 < len(sent[1]) < 10_000
-
-
-async def test_the_name_distinguishes_vectors_of_different_models():
-    async with embedder(lambda texts: vectors([])) as served:
-        assert served.name == f"e5 at {URL}"
 
 
 @pytest.mark.parametrize(

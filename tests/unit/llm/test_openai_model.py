@@ -223,12 +223,6 @@ async def test_what_is_complete_when_a_stream_breaks_off_is_kept_and_the_rest_as
     assert [body.get("n") for body in sent] == [2, None]
 
 
-async def test_a_single_choice_whose_stream_ends_halfway_is_asked_again_whole():
-    served = model(lambda body: streamed(delta(content="ha"), end=None) if body.get("stream") else whole("whole"))
-    replies = await answers(served, ask())
-    assert texts(replies) == ["whole"] and total(replies)[0] == 2
-
-
 async def test_a_broken_stream_is_asked_again_once_only():
     sent = []
 

@@ -31,12 +31,6 @@ async def test_the_script_answers_request_by_request_and_keeps_what_it_was_asked
     assert model.name == "scripted"
 
 
-async def test_a_function_answers_from_the_request():
-    model = ScriptedModel(lambda asked: f"about {asked.subject}", name="echo")
-    assert await texts(model, request(subject="2.1")) == ["about 2.1"]
-    assert model.name == "echo"
-
-
 async def test_a_script_counts_four_characters_a_token():
     replies = [reply async for reply in ScriptedModel([["x" * 8, ""]]).complete(request(n=2))]
     assert [reply.usage for reply in replies] == [Usage(1, 10, 2), Usage()]

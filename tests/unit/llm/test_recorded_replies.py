@@ -1,8 +1,5 @@
 """Recorded replies: what was recorded is replayed at the recorded cost, and nothing else."""
 
-import multiprocessing
-import os
-import signal
 from dataclasses import replace
 
 import anyio
@@ -121,20 +118,6 @@ def test_a_torn_last_line_is_skipped(tmp_path_factory, length):
     assert _replies(_model(folder), _request()) == recorded[:1]
     assert _replies(_model(folder, ScriptedModel(["c"])), _request("Other"))[0][0].text == "c"
     assert _replies(_model(folder), _request(), _request("Other"))[1][0].text == "c"
-
-
-def test_replies_of_a_killed_process_are_kept(tmp_path):
-    process = multiprocessing.get_context("fork").Process(target=_record_and_die, args=(tmp_path,))
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert [one[0].text for one in _replies(_model(tmp_path), *[_request()] * 3)] == ["a", "b", "c"]
-    process.close()
-
-
-def _record_and_die(folder):
-    _replies(_model(folder, ScriptedModel(["a", "b", "c"])), *[_request()] * 3)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_replayed_exploration_has_the_same_events(tmp_path):

@@ -222,11 +222,6 @@ async def test_what_cannot_be_had_is_one_sentence(response, reason):
     assert reason in await why(Site({"https://a.example/": response}))
 
 
-async def test_an_unknown_name_is_reported():
-    assert "not known" in await why(Site({}, {"a.example": OSError("no such host")}))
-    assert "not known" in await why(Site({}, {"a.example": []}))
-
-
 async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
     netrc = tmp_path / "netrc"
     netrc.write_text("machine a.example login me password secret")
@@ -322,16 +317,6 @@ Crawl-delay: 5
 async def test_the_longest_rule_for_us_in_robots_txt_decides(path, allowed, tmp_path):
     assert await is_allowed(path, ROBOTS, tmp_path) is allowed
     assert await is_allowed(path, f"\ufeff{ROBOTS}", tmp_path) is allowed
-
-
-@pytest.mark.parametrize(("agent", "allowed"), [("*", False), ("Other", True)])
-async def test_robots_of_others_are_not_ours(agent, allowed, tmp_path):
-    assert await is_allowed("/x", f"User-agent: {agent}\nDisallow: /x", tmp_path) is allowed
-
-
-@pytest.mark.timeout(20)
-async def test_rules_with_many_stars_take_no_long_time(tmp_path):
-    assert await is_allowed("/a" * 900, "User-agent: *\n" + f"Disallow: {'/*a' * 300}b\n" * 500, tmp_path)
 
 
 async def is_allowed(path, robots, tmp_path):

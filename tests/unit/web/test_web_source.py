@@ -67,11 +67,6 @@ def test_a_query_is_sent_without_what_is_private(query, sent):
     assert sanitize_query(query) == sent
 
 
-def test_a_query_is_short():
-    assert len(sanitize_query("word " * 1000)) <= 200
-    assert sanitize_query("word " * 1000).endswith("word")
-
-
 async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
     results = [
         {"url": "https://a.example/1", "title": "One", "content": "first"},
@@ -250,15 +245,6 @@ async def test_one_page_yields_the_sections_that_the_query_is_about(tmp_path):
     assert web.kind == "web" and messages == []
 
 
-async def test_at_most_k_passages_each_with_a_place_of_its_own(tmp_path):
-    parts = "".join(f"<h2>Part {at}</h2><p>{SQUEEZE}</p>" for at in range(5))
-    web, _ = source(Engine(hit("a")), {"https://a.example/": f"<main>{parts}</main>"}, tmp_path)
-    found = await web.search("squeeze axes", 3)
-    assert len(found) == len({item.passage.origin for item in found}) == 3
-    assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
-    assert await web.search("squeeze axes", 0) == ()
-
-
 async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_path):
     engine = Engine(*map(hit, "abcd"))
     web, messages = source(engine, {"https://b.example/": "<p>too short</p>", "https://c.example/": HTML}, tmp_path)
@@ -275,15 +261,6 @@ async def test_where_no_page_can_be_read_the_engines_own_summary_is_returned(tmp
     [item] = await web.search("squeeze", 5)
     assert item.passage.text == "use squeeze" and item.passage.origin == "https://a.example/"
     assert "as the search engine shows it" in item.passage.title
-
-
-async def test_a_page_without_a_word_of_the_query_is_none(tmp_path):
-    web, _ = source(
-        Engine(hit("a"), hit("b")),
-        {"https://a.example/": f"<main>{INTRO}</main>", "https://b.example/": HTML},
-        tmp_path,
-    )
-    assert [item.passage.origin for item in await web.search("squeeze", 5)] == ["https://b.example/#s"]
 
 
 async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
@@ -306,15 +283,6 @@ async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypat
     assert messages == ["Searching the web timed out after 0.2 s."]
 
 
-async def test_what_was_found_is_found_again_without_asking(tmp_path):
-    engine = Engine(hit("a"))
-    for _ in range(2):
-        web, _ = source(engine, {"https://a.example/": HTML}, tmp_path)
-        assert await web.search("squeeze", 5)
-        assert await web.search("squeeze ", 5)
-    assert engine.asked == ["squeeze"]
-
-
 async def test_only_what_may_be_shared_is_sent_to_the_engine(tmp_path):
     engine = Engine(hit("a"))
     web, _ = source(engine, {}, tmp_path, clean=lambda text: text.replace("tiger", ""))
@@ -331,33 +299,6 @@ async def test_failures_are_reported_once_and_end_the_searches(tmp_path):
         assert await web.search(query, 5) in ((), [])
     assert messages == ["The engine wants fewer requests.", NO_MORE]
     assert engine.asked == ["a", "b"]
-
-
-async def test_two_slow_searches_end_the_searches_and_are_reported_once(monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.1)
-    engine, asked, messages = Engine(hit("a")), [], []
-
-    async def find(query, most):
-        asked.append(query)
-        await anyio.sleep(60)
-
-    engine.find = find
-    web = WebSource(engine, Shelf({}), None, name="test", say=messages.append)
-    for query in "abcd":
-        assert await web.search(query, 5) in ((), [])
-    assert messages == ["Searching the web timed out after 0.1 s.", NO_MORE]
-    assert asked == ["a", "b"]
-
-
-async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
-    engine, messages = Engine(hit("a")), []
-    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=messages.append)
-    usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
-    for query in "ab":
-        with anyio.move_on_after(0.05):
-            await web.search(query, 5)
-    engine.find = usual
-    assert len(await web.search("squeeze", 5)) == 1 and messages == []
 
 
 async def test_nothing_that_happens_ends_a_run(tmp_path):
@@ -405,14 +346,6 @@ async def test_a_folder_is_searched_and_its_pages_have_their_original_addresses(
 
 def titles(folder):
     return [hit.title for hit in anyio.run(SavedPages(folder).find, "squeeze", 99)]
-
-
-def test_only_pages_count_among_what_is_in_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages.MAX_SAVED_PAGES", 2)
-    for at in range(5):
-        (tmp_path / f"a{at}.png").write_bytes(b"")
-        (tmp_path / f"b{at}.md").write_text(f"# Page {at}\n\n{SQUEEZE}")
-    assert titles(tmp_path) == ["Page 0", "Page 1"]
 
 
 def test_a_folder_is_not_listed_to_its_end(tmp_path, monkeypatch):

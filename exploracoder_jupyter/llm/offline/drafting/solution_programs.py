@@ -111,7 +111,7 @@ def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) ->
     return (
         uses_all(code, goal.values)
         and count_steps(code) >= len(clauses)
-        and not has_foreign_data(code, goal.values, goal.callables, words)
+        and not has_foreign_data(code, goal.values, words)
     )
 
 

@@ -46,9 +46,9 @@ def uses_all(code: str, values: Sequence[Value]) -> bool:
     return all(contains_value(code, value) for value in values if not value.members)
 
 
-def has_foreign_data(code: str, values: Sequence[Value], callables: Iterable[str], words: Iterable[str]) -> bool:
+def has_foreign_data(code: str, values: Sequence[Value], words: Iterable[str]) -> bool:
     """Return whether a program contains a number or a text that the task neither states nor describes."""
-    stated = {item for source in (*(value.code for value in values), *callables) for item in _constants(source)}
+    stated = {item for value in values for item in _constants(value.code)}
     known = frozenset(words)
     return any(
         item not in stated and not (isinstance(item, str) and item and known.issuperset(name_stems(item)))

@@ -22,7 +22,6 @@ _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 _LAMBDA = re.compile(r"lambda\b[^:]*:")
 _ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
-_SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _TERM = r"(?:\w+\([^()\n]*\)|\([^()\n]*\)|[A-Za-z]\w*|\d+(?:\.\d+)?)"
 _FORMULA = re.compile(rf"(?<![\w'\"`.]){_TERM}(?:\s*(?:\*\*|[-+*/^=])\s*{_TERM})+(?![\w'\"`])")
 _SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
@@ -74,21 +73,9 @@ _CACHED_TEXTS = 32
 def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
     found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
-    found = sorted([*found, *_find_symbols(text, found)], key=lambda item: item.start)
     singles = [_make_value(number, item, text) for number, item in enumerate(found)]
     groups = _group_values(singles, text, first=len(singles))
     return (*singles, *groups)
-
-
-def _find_symbols(text: str, found: Sequence[_Literal]) -> list[_Literal]:
-    """Find single letters that name a variable of an expression, as in `with respect to x`; they are strings."""
-    if not any(item.code[0] in "'\"" for item in found):
-        return []
-    return [
-        _Literal(match.start(1), match.end(1), repr(match.group(1)))
-        for match in _SYMBOL.finditer(text)
-        if match.group(1) not in find_targets(text)
-    ]
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -250,20 +237,13 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
         if value and run and _SEPARATOR.match(text[run[-1].end : value.start]) and _are_similar(run[-1], value):
             run.append(value)
             continue
-        if len(run) >= 2 and not _are_two_arguments(run, text):
+        if len(run) >= 2:
             code = f"[{', '.join(member.code for member in run)}]"
             members = frozenset(member.id for member in run)
             shape = shape_of(evaluate_literal(code))
             groups.append(Value(first + len(groups), code, shape, run[0].roles, "", members, run[0].start, run[-1].end))
         run = [value] if value else []
     return groups
-
-
-def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
-    """Return whether a run is two containers joined by `and` after no plural: two arguments rather than one."""
-    between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
-    is_plural = re.search(r"[a-rt-z]s:? \Z", text[: run[0].start]) is not None
-    return between == "and" and run[0].shape.startswith(("list", "dict", "set")) and not is_plural
 
 
 def _are_similar(first: Value, second: Value) -> bool:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Sequence
-from functools import lru_cache
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
-from exploracoder_jupyter.text.python_code import parse_python
 
 _TYPE_PATTERNS = (
     ("callable", re.compile(r"callable|function|lambda|callback")),
@@ -116,35 +112,9 @@ def shape_similarity(shape: str, other: str) -> float:
         return 1.0
     if {shape, other} <= {"int", "float"}:
         return 0.95
-    if "any" in (shape, other):
-        return 0.7
-    first, second = _split_shape(shape), _split_shape(other)
-    if first is None or second is None:
-        return 0.25 if {shape, other} & {"str"} and (first or second) else 0.0
-    (outer, inner), (outer2, inner2) = first, second
-    outer_similarity = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
-    if outer == outer2 == "tuple" and len(inner) != len(inner2):
-        return 0.4
-    if outer != outer2 and "tuple" in (outer, outer2):
-        inner, inner2 = inner[:1], inner2[:1]
-    if not inner or not inner2:
-        return 0.7 * outer_similarity
-    pairs = [shape_similarity(a, b) for a, b in zip(inner, inner2, strict=False)]
-    return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
-
-
-@lru_cache(maxsize=4096)
-def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
-    """Return the container and the shapes of its elements, as `dict[str,int]` names them; None for a scalar."""
-    node = next(iter(parse_python(shape).body), None)
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Subscript):
-        return None
-    inner = node.value.slice
-    elements = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    return ast.unparse(node.value.value), [ast.unparse(item).replace(", ", ",") for item in elements]
+    return 0.7 if "[" in shape and shape.partition("[")[0] == other.partition("[")[0] else 0.0
 
 
 def nesting_depth(shape: str) -> int:
-    """Return how deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
-    inner = _split_shape(shape)
-    return 0 if inner is None else 1 + max((nesting_depth(item) for item in inner[1][:1]), default=0)
+    """Return how deep a shape is nested at its beginning: 0 for a scalar, 2 for `list[list[int]]`."""
+    return shape.partition(",")[0].count("[")
