@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
-from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, ScoredApi
 from exploracoder_jupyter.knowledge.extraction.api_source_code import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader, LoadedLibraries, ShowProgress
@@ -72,6 +72,14 @@ class TaskLibraries:
         store_introductions: bool,
     ) -> None:
         self._loaded = libraries
+        self.libraries = tuple(one.surface.info for one in libraries.read)
+        """In the order requested."""
+        self.notices = libraries.notices
+        """Messages about documents that could not be read and about libraries described only by documents."""
+        self.unread = libraries.unread
+        """Import names of installed libraries that could not be imported here; experiments may be able to."""
+        self.apis = index.apis
+        self.size = len(index.apis)
         self._index = index
         self._embeddings = meaning
         self._store = store
@@ -140,11 +148,6 @@ class TaskLibraries:
         )
 
     @property
-    def libraries(self) -> Sequence[LibraryInfo]:
-        """The libraries that were found, in the order requested."""
-        return tuple(one.surface.info for one in self._loaded.read)
-
-    @property
     def documents(self) -> DocumentSource | None:
         """The searchable passages of the given documents and of those that the libraries ship; None without any."""
         from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, unambiguous_names
@@ -153,29 +156,6 @@ class TaskLibraries:
         shipped = [passage for one in self._loaded.read for passage in guide_passages(one.surface)]
         given, names = self._loaded.passages, unambiguous_names(self._index.apis)
         return DocumentSource(given, names=names, store=self._store, shipped=shipped) if given or shipped else None
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """Messages about documents that could not be read and about libraries described only by documents."""
-        return self._loaded.notices
-
-    @property
-    def unread(self) -> Sequence[str]:
-        """Import names of installed libraries that could not be imported here and are described by documents alone.
-
-        Experiments may still be able to import them.
-        """
-        return self._loaded.unread
-
-    @property
-    def size(self) -> int:
-        """The number of indexed APIs."""
-        return len(self._index.apis)
-
-    @property
-    def apis(self) -> Sequence[ApiDoc]:
-        """All indexed APIs."""
-        return self._index.apis
 
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """Return the k APIs most relevant to the query, best first; fewer if nothing else is relevant."""

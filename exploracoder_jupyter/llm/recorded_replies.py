@@ -61,16 +61,11 @@ class ArchivedRepliesModel:
     ) -> None:
         self._recording = recording
         self._model = model
-        self._name = name
+        self.name = name
         self._redact = redact
         self._normalize = normalize
         self._known = recording.archive.unit(recording.unit)
         self._ordinals: Counter[str] = Counter()
-
-    @property
-    def name(self) -> str:
-        """The name of the model whose replies are recorded."""
-        return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the recorded replies, or those of the model, without secrets. Raises EndpointError if no reply is
@@ -94,14 +89,14 @@ class ArchivedRepliesModel:
     def _record(self, request: ModelRequest) -> RecordedRequest:
         messages = tuple(self._normalized(message) for message in request.messages)
         parameters = _parameters(request)
-        identity = [self._name, request.step, request.subject, [asdict(message) for message in messages], parameters]
+        identity = [self.name, request.step, request.subject, [asdict(message) for message in messages], parameters]
         same = _digest(identity)
         ordinal = self._ordinals[same]
         self._ordinals[same] += 1
         return RecordedRequest(
             self._recording.unit,
             _digest([same, ordinal]),
-            self._name,
+            self.name,
             request.step,
             request.subject,
             ordinal,

@@ -24,13 +24,8 @@ class ReplayModel:
 
     def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
         self._remaining = list(exchanges)
-        self._name = exchanges[0].model if exchanges else "replay"
+        self.name = exchanges[0].model if exchanges else "replay"
         self._paced = paced
-
-    @property
-    def name(self) -> str:
-        """The recorded model's name."""
-        return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the recorded replies. Raises EndpointError if no reply is recorded for this request, or the recorded
@@ -71,14 +66,10 @@ class RecordedRepliesModel:
     ) -> None:
         """`clean` makes texts comparable with those of the recorded exchanges, by removing what may differ."""
         self._model = model
+        self.name = model.name
         self._clean = clean
         whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
         self._known = [(one, self._comparable(one.messages)) for one in whole]
-
-    @property
-    def name(self) -> str:
-        """The name of the wrapped model."""
-        return self._model.name
 
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
         """Yield the recorded replies, or those of the model. Raises EndpointError from the model."""

@@ -40,6 +40,8 @@ class WebSource:
     removes known secrets from a query.
     """
 
+    kind: SourceKind = "web"
+
     def __init__(
         self,
         provider: SearchEngine,
@@ -60,11 +62,6 @@ class WebSource:
         self._left = _MAX_QUERIES
         self._failures = 0
         self._lock = anyio.Lock()
-
-    @property
-    def kind(self) -> SourceKind:
-        """Always `web`."""
-        return "web"
 
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages of the first page that yields some, best first; empty if there are none."""

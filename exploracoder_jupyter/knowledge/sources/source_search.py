@@ -43,15 +43,11 @@ class SourceSearch:
         patience: float | None = None,
     ) -> None:
         self._sources: tuple[Source, ...] = (*sources, kept) if kept else tuple(sources)
+        self.kinds = frozenset(source.kind for source in self._sources)
         self._kept = kept
         self._say = say
         self._warned: set[SourceKind] = set()
         self._patience = patience
-
-    @property
-    def kinds(self) -> frozenset[SourceKind]:
-        """The kinds of sources that can be searched."""
-        return frozenset(source.kind for source in self._sources)
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None

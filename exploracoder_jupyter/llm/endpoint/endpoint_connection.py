@@ -12,7 +12,7 @@ Three time limits apply to an exchange: connecting takes at most ten seconds, th
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar, cast
 
 import anyio
 from pydantic import JsonValue
@@ -20,7 +20,6 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses, fault_conversion, response_limits
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import (
     CURRENT_TRAFFIC,
@@ -55,8 +54,8 @@ Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
 Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
-class Connection(AsyncClosable):
-    """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
+class Connection:
+    """The client for one endpoint, with the explanation of its failures. Close it.
 
     `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
     """
@@ -216,6 +215,22 @@ class Connection(AsyncClosable):
 
     def _incompatible(self, exchange: Traffic, text: str) -> Fault:
         return Fault("incompatible", text).with_measurements(exchange)
+
+
+class ConnectionUser:
+    """An async context manager with a connection, which `aclose` or the end of the context closes."""
+
+    _connection: Connection
+
+    async def aclose(self) -> None:
+        """Close the connection. Idempotent."""
+        await self._connection.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:

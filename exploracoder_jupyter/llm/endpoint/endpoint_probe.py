@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
@@ -34,7 +35,7 @@ class Probe:
 async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
     """Request the endpoint's list of models once, with a short timeout. Faults are part of the result, never raised."""
     try:
-        async with Connection(endpoint, secrets, model=endpoint.model or "") as connection:
+        async with aclosing(Connection(endpoint, secrets, model=endpoint.model or "")) as connection:
             listed = await connection.models()
             target = connection.target
     except (EndpointError, UsageError) as error:

@@ -20,9 +20,8 @@ import anyio
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint import request_body
-from exploracoder_jupyter.llm.endpoint.endpoint_connection import Answer, Connection
+from exploracoder_jupyter.llm.endpoint.endpoint_connection import Answer, Connection, ConnectionUser
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import Report
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.reply_choices import Choice
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class OpenAIModel(AsyncClosable):
+class OpenAIModel(ConnectionUser):
     """A model behind an OpenAI-compatible endpoint. Close it, or use it as an async context.
 
     Token counts are the server's, or estimated from the number of characters where it sends none. `calls` counts
@@ -55,15 +54,10 @@ class OpenAIModel(AsyncClosable):
     ) -> None:
         if not endpoint.model:
             raise UsageError("No model is set.", remedy="Add --model, or set model in the configuration.")
-        self._name = endpoint.model
+        self.name = endpoint.model
         self._timeout = endpoint.timeout
         self._connection = Connection(endpoint, secrets, model=endpoint.model, report=report, http_client=http_client)
         self._refused: Refused = frozenset()
-
-    @property
-    def name(self) -> str:
-        """The model's name at the endpoint."""
-        return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
         """Yield the choices, each as soon as it is complete; `seconds` is the time spent waiting for it.
@@ -80,10 +74,6 @@ class OpenAIModel(AsyncClosable):
             async for reply in replies:
                 yield replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - since))
                 since = time.monotonic()
-
-    async def aclose(self) -> None:
-        """Close the connection. Idempotent."""
-        await self._connection.aclose()
 
     async def _replies(self, pending: PendingRequest) -> AsyncGenerator[Reply]:
         n = pending.request.sampling.n
@@ -136,7 +126,7 @@ class OpenAIModel(AsyncClosable):
     async def _send(self, pending: PendingRequest, *, n: int, stream: bool) -> Answer:
         refused = self._refused
         while True:
-            sent = request_body.build_body(pending.request, self._name, n=n, stream=stream, refused=refused)
+            sent = request_body.build_body(pending.request, self.name, n=n, stream=stream, refused=refused)
             answer = await self._connection.chat(sent, deadline=pending.deadline)
             if not isinstance(answer, Fault):
                 self._refused |= refused

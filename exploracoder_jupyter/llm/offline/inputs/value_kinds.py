@@ -74,7 +74,7 @@ def compatibility(shape: str, type_: str, name: str) -> float:
     """
     kinds, expected = kinds_of(shape), expected_kinds(type_, name)
     if "object" in kinds:
-        return _object_compatibility(shape, type_, name, expected)
+        return _object_compatibility(shape, type_, name)
     if kinds & expected:
         return 1.0 if type_ else 0.6
     if not expected or expected <= {"bool"}:
@@ -92,18 +92,10 @@ def _is_generic(type_: str) -> bool:
     )
 
 
-def _object_compatibility(shape: str, type_: str, name: str, expected: frozenset[str]) -> float:
+def _object_compatibility(shape: str, type_: str, name: str) -> float:
     last = shape.rpartition(".")[2].lower()
-    if type_ and re.search(rf"\b{re.escape(last)}\b", type_):
-        return 1.5
-    if name.lower() == last or (len(name) == 1 and name.isupper() and last.startswith(name.lower())):
-        return 1.2
-    class_stems, parameter_stems = name_stems(last), (*name_stems(name), *name_stems(type_))
-    if set(class_stems) & set(parameter_stems):
-        return 1.0
-    if expected and not _is_generic(type_):
-        return -0.6 if expected != {"sequence"} else -0.1
-    return 0.1
+    is_initial = len(name) == 1 and name.isupper() and last.startswith(name.lower())
+    return 1.2 if last in (name.lower(), *type_.split()) or is_initial else 0.1
 
 
 def shape_similarity(shape: str, other: str) -> float:
