@@ -85,7 +85,8 @@ class RecordedRepliesModel:
         wanted = self._comparable(request.messages) if self._known else ()
         for place, (exchange, known) in enumerate(self._known):
             is_same = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
-            if is_same and known == wanted and (request.tools or not _looks_up(exchange)):
+            looks_up = any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
+            if is_same and known == wanted and (request.tools or not looks_up):
                 del self._known[place]
                 return exchange
         return None
@@ -94,24 +95,16 @@ class RecordedRepliesModel:
         return tuple((message.role, self._clean(message.content)) for message in messages)
 
 
-def _looks_up(exchange: Exchange) -> bool:
-    return any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
-
-
 def _replies(exchange: Exchange) -> list[Reply]:
     """Return the recorded replies; the first one carries all of the recorded usage."""
     usage = [exchange.usage, *(Usage() for _ in exchange.replies)]
     calls = exchange.calls or ((),) * len(exchange.replies)
-    return [
-        Reply(index, text, usage[index], "" if calls[index] else _problem(exchange, text), calls[index])
-        for index, text in enumerate(exchange.replies)
-    ]
+    replies = []
+    for index, text in enumerate(exchange.replies):
+        had_problem = not calls[index] and (len(exchange.replies) == 1 or not text.strip())
+        replies.append(Reply(index, text, usage[index], exchange.problem if had_problem else "", calls[index]))
+    return replies
 
 
 def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if message.role == "assistant"]
-
-
-def _problem(exchange: Exchange, text: str) -> str:
-    """Return the exchange's problem, where it is clear which reply had it."""
-    return exchange.problem if len(exchange.replies) == 1 or not text.strip() else ""

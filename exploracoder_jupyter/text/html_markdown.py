@@ -93,8 +93,9 @@ def _read_element(node: Node, outer: _Outer, pieces: _Pieces) -> None:
     elif node.tag in ("code", "tt", "kbd", "samp"):
         pieces.append(f"`{node.text}`" if node.text and "`" not in node.text else node.text)
     elif node.tag in _HEADINGS:
-        pieces.append(_heading(node, outer))
-    elif node.tag == "dt" and _is_signature(node):
+        title, anchor = node.text, node.attributes.get("id") or outer.anchor
+        pieces.append(Block("heading", title and f"{_HEADINGS[node.tag]} {title}", title, anchor))
+    elif node.tag == "dt" and ("sig" in node.classes or any(node.find_all(class_="descname"))):
         path = node.attributes.get("id", "")
         fence = _fence(node.text.replace("[source]", "").strip(), "python")
         pieces.append(replace(fence, title=path, anchor=path))
@@ -113,30 +114,13 @@ def _read_container(node: Node, outer: _Outer, pieces: _Pieces) -> None:
     pieces.extend(edge)
 
 
-def _heading(node: Node, outer: _Outer) -> Block:
-    title = node.text
-    return Block(
-        "heading", title and f"{_HEADINGS[node.tag]} {title}", title, node.attributes.get("id") or outer.anchor
-    )
-
-
-def _is_signature(node: Node) -> bool:
-    """Return whether Sphinx generated this term for an API; versions before 4 mark only its parts."""
-    return "sig" in node.classes or ("id" in node.attributes and any(node.find_all(class_="descname")))
-
-
 def _list(node: Node, outer: _Outer) -> list[Block]:
     items = _children(node, outer)
-    if any(block.title for _, blocks in items for block in blocks):
+    is_deep = any(block.title or (block.kind == "code" and node.tag == "dl") for _, blocks in items for block in blocks)
+    if is_deep:
         return [block for _, blocks in items for block in blocks]
-    return [Block("list", "\n".join(_item("- " if tag == "li" else "", blocks) for tag, blocks in items))]
-
-
-def _terms(node: Node, outer: _Outer) -> list[Block]:
-    terms = _children(node, outer)
-    if any(block.title or block.kind == "code" for _, blocks in terms for block in blocks):
-        return [block for _, blocks in terms for block in blocks]
-    return [Block("list", "\n".join(_item("    " if tag == "dd" else "", blocks) for tag, blocks in terms))]
+    marks = {"li": "- "} if node.tag != "dl" else {"dd": "    "}
+    return [Block("list", "\n".join(_item(marks.get(tag, ""), blocks) for tag, blocks in items))]
 
 
 def _item(mark: str, blocks: Iterable[Block]) -> str:
@@ -170,7 +154,7 @@ def _children(node: Node, outer: _Outer) -> list[tuple[str, list[Block]]]:
 _STRUCTURES: dict[str, Callable[[Node, _Outer], list[Block]]] = {
     "ul": _list,
     "ol": _list,
-    "dl": _terms,
+    "dl": _list,
     "table": _table,
     "tr": _row,
 }

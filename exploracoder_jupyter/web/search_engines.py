@@ -135,7 +135,9 @@ def _from_page(text: str, base: str) -> list[SearchHit]:
     content = find_main_element(root)
     in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.find_all(tag="a")]
     links = [_link(node, base) for node in in_headings or content.find_all(tag="a")]
-    return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
+    own = urlsplit(base)[1:3]  # links to it lead to other pages of results
+    hits = (hit for hit in links if origin_of(hit.address) and urlsplit(hit.address)[1:3] != own)
+    return _deduplicate(hit for hit in hits if len(hit.title) > 3)
 
 
 def _link(node: Node, base: str) -> SearchHit:
@@ -143,10 +145,6 @@ def _link(node: Node, base: str) -> SearchHit:
     query = parse_qs(urlsplit(address).query)
     inner = next((query[name][0] for name in _WRAPPER_PARAMETERS if name in query and origin_of(query[name][0])), "")
     return SearchHit(node.text, inner or address)
-
-
-def _is_search(address: str, base: str) -> bool:
-    return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 
 def _deduplicate(hits: Iterable[SearchHit]) -> list[SearchHit]:

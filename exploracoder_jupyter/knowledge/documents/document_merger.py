@@ -53,7 +53,11 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
     import_names = {
         one.asked: guess_import_name(one.asked, documents, taken) for one in read if isinstance(one, MissingLibrary)
     }
-    known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
+    known = {
+        one.info.name: one.aliases | {api.path: api.path for api in one.apis}
+        for one in read
+        if isinstance(one, Surface)
+    }
     own = assign_apis(documents.apis, known, list(import_names.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
     notices = [*documents.notices]
@@ -79,10 +83,6 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
         if isinstance(one, MissingLibrary) and isinstance(one.why, MissingRequirement)
     )
     return MergedLibraries(tuple(surfaces), passages, tuple(notices), unread)
-
-
-def _paths(surface: Surface) -> dict[str, str]:
-    return {**surface.aliases, **{api.path: api.path for api in surface.apis}}
 
 
 def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *, adds: bool) -> Surface:

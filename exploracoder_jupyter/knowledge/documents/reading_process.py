@@ -146,21 +146,16 @@ def _read(file: File) -> _Reply:
         return _Reply(message=type(error).__name__)
 
 
-def _read_limited(file: File, seconds: float) -> bytes:
-    """Read one document; the system kills this process if that takes more processor time."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    reply = _REPLY.dump_json(_read(file))
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    return reply
-
-
 def main() -> None:
     """Read documents from standard input and answer each with a line of JSON, until the input is closed."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     while line := requests.readline():
         head = json.loads(line)
         body = requests.read(head["size"])
-        replies.write(_read_limited(File(head["name"], body), head["seconds"]) + b"\n")
+        signal.setitimer(signal.ITIMER_PROF, head["seconds"])  # the system kills this process when it has used them
+        reply = _REPLY.dump_json(_read(File(head["name"], body)))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        replies.write(reply + b"\n")
         replies.flush()
 
 

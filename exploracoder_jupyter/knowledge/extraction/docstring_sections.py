@@ -71,9 +71,13 @@ def parse_docstring(doc: str) -> DocstringInfo:
     if not doc:
         return DocstringInfo()
     sections = _sections(doc)
+    returns = []
+    for one in (one for part in sections if part.kind.value in ("returns", "yields") for one in part.value):
+        head = ": ".join(filter(None, (one.name, _documented_type(one))))
+        returns.append(". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS)))))
     return DocstringInfo(
         parameters=tuple(_parameters(sections))[:_MAX_PARAMETERS],
-        returns=_returns(sections),
+        returns="; ".join(filter(None, returns))[:_MAX_RETURNS_CHARS],
         notes=tuple(dict.fromkeys(_notes(doc))),
         see_also=tuple(dict.fromkeys(_links(doc)))[:_MAX_LINKS],
     )
@@ -96,16 +100,6 @@ def _parameters(sections: Sequence[griffe.DocstringSection]) -> Iterator[Paramet
             kind = _documented_type(one)
             choices = f"{{{kind}}}" if re.match(r"['\"\d].*, ", kind) else kind
             yield Parameter(one.name, choices, str(one.value or ""), _truncate(one.description, _MAX_DESCRIPTION_CHARS))
-
-
-def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
-    found = [one for section in sections if section.kind.value in ("returns", "yields") for one in section.value]
-    return "; ".join(filter(None, map(_format_return, found)))[:_MAX_RETURNS_CHARS]
-
-
-def _format_return(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    head = ": ".join(filter(None, (one.name, _documented_type(one))))
-    return ". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS))))
 
 
 def _documented_type(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:

@@ -61,10 +61,11 @@ class SnippetStore:
         are deleted, with each use counting as one day, as are those of other versions that were not used for a month.
         """
         now = time.time()
-        rows = [
-            (_id(one), one.library, one.version, _LEVELS[sharing], now, _SNIPPET.dump_json(one).decode())
-            for one in snippets
-        ]
+        rows = []
+        for one in snippets:
+            id_ = digest(one.library, one.version, fingerprint(one.code))[:12]  # whatever its layout and comments
+            body = _SNIPPET.dump_json(one).decode()
+            rows.append((id_, one.library, one.version, _LEVELS[sharing], now, body))
 
         def write(db: sqlite3.Connection) -> None:
             db.executemany(
@@ -136,8 +137,3 @@ class SnippetStore:
         )
         parsed = ((id_, parse_stored(_SNIPPET, body), seen, uses) for id_, body, seen, uses in rows)
         return [StoredSnippet(id_, snippet, seen, uses) for id_, snippet, seen, uses in parsed if snippet]
-
-
-def _id(snippet: Snippet) -> str:
-    """Return an ID that ignores differences in layout and comments."""
-    return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]

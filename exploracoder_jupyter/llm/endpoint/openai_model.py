@@ -88,8 +88,10 @@ class OpenAIModel(ConnectionUser):
             async for reply in replies:
                 missing.discard(reply.index)
                 yield reply
-        for reply in _replies_for_lost(pending, missing):
-            yield reply
+        if len(missing) == n:
+            raise pending.lost[min(missing)]
+        for index in sorted(missing):
+            yield pending.reply(index, Choice(index, "", pending.lost[index].message, 0))
 
     async def _request_all(self, pending: PendingRequest, n: int, put: Put[Reply]) -> None:
         answer = await self._send(pending, n=n, stream=True)
@@ -140,9 +142,3 @@ class OpenAIModel(ConnectionUser):
         """Stop using streams if one ends normally but without any complete choice."""
         if received.ended and not received.complete:
             self._refused |= {"stream"}
-
-
-def _replies_for_lost(pending: PendingRequest, missing: set[int]) -> list[Reply]:
-    if missing and len(missing) == pending.request.sampling.n:
-        raise pending.lost[min(missing)]
-    return [pending.reply(index, Choice(index, "", pending.lost[index].message, 0)) for index in sorted(missing)]

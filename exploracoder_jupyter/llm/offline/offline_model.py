@@ -97,27 +97,25 @@ class OfflineModel:
             case RecommendGlobalInputs():
                 return [json.dumps({"apis": _rank_paths(inputs.apis, inputs.task.text)[: inputs.count]})]
             case ProposeInputs():
-                return await self._propose(inputs, request.sampling.n)
-            case RepairInputs() if self._is_time_spent():
-                return []
+                texts = [inputs.subtask.title, *([inputs.hint] if inputs.hint else [])]
+                pool = await self._pool(inputs.apis, texts, inputs.experience)
+                codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=request.sampling.n))
+                return [_fence(code) for code in codes]
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
             case DebugInputs() | InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
 
-    def _is_time_spent(self) -> bool:
-        return self._began is not None and time.monotonic() - self._began >= scale_limit(self._seconds)
-
-    async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
-        texts = [inputs.subtask.title, *([inputs.hint] if inputs.hint else [])]
-        pool = await self._pool(inputs.apis, texts, inputs.experience)
-        codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=n))
-        return [_fence(code) for code in codes]
-
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
-        attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
-        if _should_stop(attempts, inputs.experience):
-            return []
+        attempts: Sequence[Experience] = ()
+        if isinstance(inputs, RepairInputs):
+            attempts, explored = inputs.attempts, inputs.experience
+            nothing_ran = bool(explored) and not any(item.observation.ran for item in explored)
+            most = _MAX_BLIND_ATTEMPTS if nothing_ran else _MAX_ATTEMPTS
+            is_late = time.monotonic() - (self._began or 0.0) >= scale_limit(self._seconds)
+            completed = sum(not _crashed(item) for item in attempts)
+            if is_late or len(attempts) >= most or completed >= _MAX_FAILED_CHECKS:
+                return []
         code = next_program(await self._variants(inputs), attempts)
         return [_fence(code)] if code else []
 
@@ -155,12 +153,6 @@ def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> s
     tried = {item.candidate.code for item in attempts}
     untried = (item.code for item in ranked if item.code not in tried and item.base not in broken_bases)
     return next((code for code in untried if not failing_lines & set(code.splitlines())), "")
-
-
-def _should_stop(attempts: Sequence[Experience], experience: Sequence[Experience]) -> bool:
-    nothing_ran = bool(experience) and not any(item.observation.ran for item in experience)
-    completed = sum(not _crashed(item) for item in attempts)
-    return completed >= _MAX_FAILED_CHECKS or len(attempts) >= (_MAX_BLIND_ATTEMPTS if nothing_ran else _MAX_ATTEMPTS)
 
 
 def failing_line(item: Experience) -> str:

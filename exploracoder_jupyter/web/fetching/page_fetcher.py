@@ -45,13 +45,12 @@ class PageFetcher:
         cached = await anyio.to_thread.run_sync(self._cache.get, "page", address)
         if cached is not None:
             return Page(**json.loads(cached))
-        page = await self._fetch_thread(address) or await self._fetch_page(address)
+        page = await self._fetch_thread(address)
+        if page is None:
+            answer = await self._http.get(address, _FORMS, trusted=self._trusted, check=self._check_robots)
+            page = Page(answer.address, _FORMS[answer.type], answer.text)
         await anyio.to_thread.run_sync(self._cache.put, json.dumps(asdict(page)), "page", address)
         return page
-
-    async def _fetch_page(self, address: str) -> Page:
-        answer = await self._http.get(address, _FORMS, trusted=self._trusted, check=self._check_robots)
-        return Page(answer.address, _FORMS[answer.type], answer.text)
 
     async def _check_robots(self, address: str) -> None:
         origin = origin_of(address)

@@ -35,6 +35,7 @@ _FIELD = re.compile(
     r"(?:[:|]|—|–|--?)\s+(?P<about>[^|\n]+)"
 )
 _FILE_NAME = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
+_FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
 _MAX_ROWS = 3_000
 _MAX_PARTS = 5_000
@@ -94,13 +95,9 @@ def _parts(text: str) -> list[_Part]:
 
 def _part(head: tuple[str, int, int, int], text: str, blocks: Sequence[tuple[int, str, str]]) -> _Part:
     title, level, line, _ = head
-    codes = tuple(code for _, info, code in blocks if _is_python(info))
+    codes = tuple(code for _, info, code in blocks if info.partition(" ")[0].lower().strip("{}.") in _PYTHON)
     directives = tuple(_directive(info, code) for _, info, code in blocks if info.startswith("{"))
     return _Part(title, level, line, text.strip("\n"), codes, directives)
-
-
-def _is_python(info: str) -> bool:
-    return (info.split() or [""])[0].lower().strip("{}.") in _PYTHON
 
 
 def _directive(info: str, code: str) -> str:
@@ -123,7 +120,7 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
         yield replace(documented, parameters=tuple(_fields(description, own.signature)))
     for one in (one for code in part.codes for one in parse_stubs(code)):
         if not own or one.path != own.name:
-            yield replace(one, description=one.description or _prose(part), origin=place)
+            yield replace(one, description=one.description or _FENCED.sub("", part.text).strip(), origin=place)
     for row, about in _rows(part):
         yield make_api(row.name, row.kind, row.signature, about, place=place)
 
@@ -180,10 +177,6 @@ def _fields(text: str, signature: str) -> Iterator[Parameter]:
         row = _FIELD.match(line)
         if row and row["name"].lstrip("*") in names:
             yield Parameter(row["name"], (row["type"] or "").strip("` "), about=row["about"].strip())
-
-
-def _prose(part: _Part) -> str:
-    return re.sub(r"^(```|~~~).*?^\1\s*$", "", part.text, flags=re.DOTALL | re.MULTILINE).strip()
 
 
 def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:

@@ -81,7 +81,8 @@ def _iter_literals(
         yield from _iter_literals(node.value, api, node.targets[0].id)
     elif isinstance(node, ast.Call):
         yield from _iter_literals(node.func, api)
-        names = _positional_names(node, api)
+        is_documented = ast.unparse(node.func).rpartition(".")[2] == api.name
+        names = [one.name for one in parse_parameters(api) if one.kind == "positional"] if is_documented else []
         for index, argument in enumerate(node.args):
             yield from _iter_literals(argument, api, names[index] if index < len(names) else name)
         for item in node.keywords:
@@ -89,11 +90,6 @@ def _iter_literals(
     elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.JoinedStr)):
         for child in ast.iter_child_nodes(node):
             yield from _iter_literals(child, api, name if isinstance(node, (ast.List, ast.Tuple)) else "")
-
-
-def _positional_names(call: ast.Call, api: ApiDoc) -> list[str]:
-    called = ast.unparse(call.func).rpartition(".")[2]
-    return [item.name for item in parse_parameters(api) if item.kind == "positional"] if called == api.name else []
 
 
 def _literal_shape(node: ast.expr) -> str:
@@ -155,7 +151,9 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, cont
     for index, slot in enumerate(_find_slots(tree, api)):
         if index in assignment.code_by_slot:
             replaced.update((node, assignment.code_by_slot[index]) for node in slot.nodes)
-        elif slot.keyword is not None and not _mentions(context, slot.name):
+        elif slot.keyword is not None and not any(
+            similarity(word, part) >= 0.75 for word in context.words for part in name_stems(slot.name)
+        ):
             dropped.add(slot.keyword)
             penalty += 0.1
         else:
@@ -163,10 +161,6 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, cont
     body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
     imports = tuple(ast.unparse(node) for node in example_slice.imports)
     return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
-
-
-def _mentions(context: CallContext, name: str) -> bool:
-    return any(similarity(word, part) >= 0.75 for word in context.words for part in name_stems(name))
 
 
 def _leftover_penalty(slot: _Slot, context: CallContext) -> float:

@@ -106,11 +106,12 @@ def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) ->
     if not code or not task.check:
         return bool(code)
     if _proves_result(task.check):
-        return _uses_any(code, goal.values)
+        return not goal.values or any(contains_value(code, value) for value in goal.values)
     words = (*name_stems(mask_literals(task.text)), *name_stems(" ".join(find_targets(task.text))))
+    steps = called_names(parse_python(code)) - {"list", "tuple", "set", "dict", "str", "float", "int"}
     return (
-        _uses_all(code, goal.values)
-        and _count_steps(code) >= len(clauses)
+        all(contains_value(code, value) for value in goal.values if not value.members)
+        and len(steps) >= len(clauses)
         and not _has_foreign_data(code, goal.values, words)
     )
 
@@ -173,16 +174,6 @@ def _compares_value(node: ast.Compare) -> bool:
     return (is_equality or is_interval or is_distance) and bool(values) and not _SIZES_AND_TYPES & called_names(node)
 
 
-def _uses_any(code: str, values: Sequence[Value]) -> bool:
-    """Return whether a program uses a value of the task, if the task has any."""
-    return not values or any(contains_value(code, value) for value in values)
-
-
-def _uses_all(code: str, values: Sequence[Value]) -> bool:
-    """Return whether a program uses every value of the task."""
-    return all(contains_value(code, value) for value in values if not value.members)
-
-
 def _has_foreign_data(code: str, values: Sequence[Value], words: Iterable[str]) -> bool:
     """Return whether a program contains a number or a text that the task neither states nor describes."""
     stated = {item for value in values for item in _constants(value.code)}
@@ -196,8 +187,3 @@ def _has_foreign_data(code: str, values: Sequence[Value], words: Iterable[str]) 
 def _constants(code: str) -> list[object]:
     nodes = (node for node in ast.walk(parse_python(code)) if isinstance(node, ast.Constant))
     return [node.value for node in nodes if node.value is not None and not isinstance(node.value, bool)]
-
-
-def _count_steps(code: str) -> int:
-    """Return how many different functions, methods and attributes a program uses, conversions aside."""
-    return len(called_names(parse_python(code)) - {"list", "tuple", "set", "dict", "str", "float", "int"})

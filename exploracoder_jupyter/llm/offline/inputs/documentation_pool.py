@@ -95,7 +95,10 @@ class DocumentationPool:
         own_words = [part for part in name_stems(api.name) if len(part) > 1]
         foreign = sum(best_similarity(part, words) < 0.5 and part not in STOP_WORDS for part in own_words)
         is_member = api.kind in ("method", "property")
-        is_unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _is_uninformative(api)
+        is_named_tuple = api.kind == "class" and re.fullmatch(rf"{api.name}\(.*", api.description)
+        is_inherited = api.kind == "method" and is_inherited_from_builtin(api)
+        is_exception = api.name.endswith(("Error", "Warning", "Exception"))
+        is_unlikely = api.deprecated or is_exception or is_named_tuple or is_inherited
         penalty = 0.35 * (is_member and 0 < len(own_words) == foreign) + 0.5 * bool(is_unlikely)
         depth = api.path.count(".") - is_member - 1
         bonus = 0.1 * bool(api.examples or ">>>" in api.description) + 0.15 * (bool(own_words) and not foreign)
@@ -145,9 +148,3 @@ def import_location(api: ApiDoc) -> tuple[str, str]:
     path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
     module, _, name = path.rpartition(".")
     return module, name
-
-
-def _is_uninformative(api: ApiDoc) -> bool:
-    """Return whether the API is a named tuple without its own docstring, or inherited from a built-in type."""
-    is_plain_record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
-    return is_plain_record or (api.kind == "method" and is_inherited_from_builtin(api))

@@ -20,13 +20,7 @@ from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
-_SHAPE_BY_KIND = {
-    "number": "int",
-    "text": "str",
-    "sequence": "list[any]",
-    "dict": "dict[any,any]",
-    "callable": "callable",
-}
+_SHAPE_BY_KIND = {"number": "int", "text": "str", "sequence": "list[any]", "dict": "dict[any,any]"}
 _COLUMN = re.compile(r"\b(by|of|columns?|fields?|keys?) (?:the |its |their )?([A-Za-z_]\w*)\b(?! of\b)")
 
 
@@ -57,7 +51,9 @@ def solution_form(task: Task) -> SolutionForm:
         return SolutionForm(("result",), task.solution_name, _function_parameters(task, task.solution_name))
     targets = find_targets(task.text)
     inputs = {name for name in task.uses if name not in targets}
-    checked_names = [name for name in _names_read_by(task.check or "") if name not in inputs]
+    check = parse_python(task.check or "")
+    bound = {name for node in ast.walk(check) if isinstance(node, ast.stmt) for name in stored_names(node)}
+    checked_names = sorted(loaded_names(check) - bound - inputs - set(dir(builtins)))
     names = dict.fromkeys([*(name for name in targets if not checked_names or name in checked_names), *checked_names])
     return SolutionForm(tuple(names) or targets or ("result",))
 
@@ -98,12 +94,6 @@ def _function_parameters(task: Task, name: str) -> tuple[str, ...]:
     calls = [node for node in ast.walk(parse_python(task.check or "")) if isinstance(node, ast.Call)]
     argument_counts = [len(call.args) for call in calls if isinstance(call.func, ast.Name) and call.func.id == name]
     return ("value", "other", "third", "fourth")[: max(argument_counts, default=1)]
-
-
-def _names_read_by(check: str) -> tuple[str, ...]:
-    tree = parse_python(check)
-    bound = {name for node in ast.walk(tree) if isinstance(node, ast.stmt) for name in stored_names(node)}
-    return tuple(sorted(loaded_names(tree) - bound - set(dir(builtins))))
 
 
 def _wrap_in_function(code: str, form: SolutionForm) -> str:
