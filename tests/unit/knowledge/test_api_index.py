@@ -7,10 +7,8 @@ import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
-from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.text.tokenizer import split_identifier, stem, tokens
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
@@ -38,37 +36,6 @@ def search(index: ApiIndex, query: str, k: int = 3) -> list[str]:
     return [found.api.path for found in anyio.run(lambda: index.search(query, k))]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("read_csv", ["read_csv", "read", "csv"]),
-        ("DataFrame", ["dataframe", "data", "fram"]),
-        ("np.linalg.svd", ["np", "linalg", "svd"]),
-        ("HTTPServer2", ["httpserver2", "http", "serv", "2"]),
-        ("the use of a parameter", []),
-        ("", []),
-    ],
-)
-def test_tokens_are_whole_names_and_their_parts(text, expected):
-    assert tokens(text) == expected
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("group", "groups", "grouped", "grouping"),
-        ("merge", "merges", "merged", "merging"),
-        ("drop", "drops", "dropped", "dropping"),
-        ("query", "queries", "queried"),
-        ("index", "indexes", "indexed", "indexing"),
-        ("concatenate", "concatenated", "concatenation"),
-        ("class", "classes"),
-    ],
-)
-def test_inflections_of_a_word_are_one_term(words):
-    assert len({stem(word) for word in words}) == 1
-
-
 def test_the_best_answer_comes_first(index):
     assert search(index, "How do I sort a cart by price?")[0] == "shop.sort_items"
     assert search(index, "where is my parcel")[0] == "shop.track"
@@ -84,11 +51,6 @@ def test_a_reopened_index_answers_the_same(index):
     again = ApiIndex.reopen(SHOP, unpack_arrays(pack_arrays(index.arrays())))
     for query in ("pay the goods", "send by post", "remove"):
         assert search(again, query, 8) == search(index, query, 8)
-
-
-def test_an_index_of_other_apis_is_refused(index):
-    with pytest.raises(ValueError, match="other APIs"):
-        ApiIndex.reopen(SHOP[:-1], index.arrays())
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
@@ -112,17 +74,6 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
     assert search(index, "please use .transform() on all", 1) == ["m.Mapper"]
     assert search(index, "wide indentation", 1) == ["m.dump"]
     assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
-
-
-def test_plain_words_that_mean_alike_are_near_without_any_documentation():
-    def near(one: str, other: str) -> float:
-        return float(word_embedder.embed_text(one) @ word_embedder.embed_text(other))
-
-    assert near("delete rows", "remove rows") > near("delete rows", "insert rows")
-    assert near("average of values", "mean of values") > near("average of values", "name of values")
-    assert near("folder", "directory") > 0.2 > near("folder", "average")
-    assert near("deleted", "deleting") == pytest.approx(1)
-    assert not word_embedder.embed_text("xqzzt").any()
 
 
 def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
@@ -245,8 +196,3 @@ def test_an_api_that_the_query_names_comes_first(index):
 def test_an_api_whose_name_the_query_spells_in_words_comes_first():
     apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
     assert search(ApiIndex.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
-
-
-def test_words_of_other_scripts_are_not_cut_at_their_letters():
-    assert tokens("Größe, naïve_größe") == [stem("größe"), "naïve_größe", stem("naïve"), stem("größe")]
-    assert split_identifier("naïve readCsv") == ["naïve", "read", "Csv"]

@@ -99,17 +99,6 @@ def test_no_link_is_followed_and_a_pipe_is_not_waited_for(tmp_path, ref, read):
         read("ref/pipe.md")
 
 
-def test_a_folder_that_cannot_be_read_is_one_sentence(tmp_path, read, monkeypatch):
-    (tmp_path / "shut").mkdir()
-
-    def refuse(path):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(document_files.os, "scandir", refuse)
-    with pytest.raises(UsageError, match=r"cannot be read: Permission denied\. Give"):
-        read("shut")
-
-
 def test_an_archive_is_read_without_being_unpacked(tmp_path, read):
     members = {
         "ref/good.md": GOOD,
@@ -212,17 +201,6 @@ def test_a_schema_that_refers_to_itself_ends(tmp_path, read):
     assert names(read("api.json")) == ["get_a"]
 
 
-def test_documents_of_one_name_keep_apart_and_equal_ones_are_one(tmp_path, read):
-    for folder, name in (("a", "first"), ("b", "second"), ("c", "second")):
-        (tmp_path / folder / "ref").mkdir(parents=True)
-        (tmp_path / folder / "ref" / "api.md").write_text(
-            f"# `acmekit.{name}(x)`\n\nThe {name} of what is called here.\n"
-        )
-    documents = read("a/ref", "b/ref", "c/ref")
-    assert names(documents) == ["acmekit.first", "acmekit.second"]
-    assert paths_of(documents) == {"ref/api.md", "b/ref/api.md"}
-
-
 def test_what_was_read_is_kept_by_content(ref, read):
     first = read("ref")
     again = read("ref", read=lambda file: pytest.fail("it was read before"))
@@ -248,9 +226,3 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_read(ref, read):
     for one in (documents, read("ref")):
         (sentence,) = one.notices
         assert "'ref/bad.md'" in sentence and "15 s" in sentence
-
-
-def test_nothing_but_slow_files_is_refused_with_the_reason(ref, read):
-    """Issue 14, item 9: where no document could be read in time, the error says so."""
-    with pytest.raises(UsageError, match="1 too slow"):
-        read("ref", read=slow_about("ref/good.md"))

@@ -95,39 +95,6 @@ def test_markdown_declares_apis_by_headings_lists_tables_stubs_and_directives(re
     assert found["acmekit.connect"].origin == "guide.md, line 10"
 
 
-LAZY = """\
-### <kbd>function</kbd> `connect`
-
-```python
-connect(host: str, **options) → Client
-```
-
-Open a connection.
-
-- **`host`** (str): where to
-- `options` – whatever the device takes
-- `other`: is no parameter
-
-| Name | Type | Meaning |
-| --- | --- | --- |
-| `host` | `str` | told twice |
-
-### `Client.close()`
-
-End it.
-"""
-
-
-def test_markdown_that_programs_made_says_more_in_its_fences_and_lists(read):
-    found = by_path(read("api.md", LAZY))
-    assert found["connect"].signature == "(host: str, **options) -> Client"
-    assert [(row.name, row.type, row.about) for row in found["connect"].parameters] == [
-        ("host", "str", "told twice"),
-        ("**options", "", "whatever the device takes"),
-    ]
-    assert found["Client.close"].signature == "()" and found["Client.close"].description == "End it."
-
-
 def test_markdown_becomes_passages_and_programs(read):
     documents = read("guide.md", MARKDOWN)
     titles = [passage.title for passage in documents.passages]
@@ -269,20 +236,6 @@ def test_html_of_mkdocstrings_becomes_apis_again(read):
     assert found["acmekit.Client.get"].parameters[0] == Parameter("path", "str", "", "what to fetch")
     assert "secret_source" not in found["acmekit.Client.get"].description
     assert found["acmekit.Client"].description == "A connection."
-
-
-def test_other_html_is_read_like_markdown(read):
-    page = "<h1>Acme</h1><h3><code>acmekit.scan(net, depth=2)</code></h3><p>Look for <b>devices</b>.</p>"
-    found = by_path(read("page.htm", page))
-    assert found["acmekit.scan"].signature == "(net, depth=2)"
-    assert found["acmekit.scan"].description == "Look for devices."
-
-
-def test_elements_of_xhtml_may_close_themselves(read):
-    text = "This text of a page is long enough to be a passage, and is not in a script."
-    page = f"<html><head><script src='x'/></head><body><p>{text}</p></body></html>"
-    [passage] = read("page.xhtml", page).passages
-    assert "not in a script" in passage.text
 
 
 def test_a_notebook_gives_its_text_and_code_without_outputs(read):

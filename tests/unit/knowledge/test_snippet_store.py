@@ -1,6 +1,5 @@
 """Code that ran, kept on disk: by version, within a cap, without credentials, whatever happens to the file."""
 
-import sqlite3
 import stat
 import sys
 from dataclasses import replace
@@ -120,37 +119,6 @@ def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     assert list(store.path.parent.glob("*.unsound-*")) == []
 
 
-def test_a_file_damaged_inside_is_set_aside_with_the_journal_that_belongs_to_it(store):
-    store.add([_made(str(number), observed="x" * 500) for number in range(100)], "values")
-    whole = bytearray(store.path.read_bytes())
-    whole[4096:40_960] = b"\xff" * (40_960 - 4096)
-    store.path.write_bytes(whole)
-    store.add([READ], "values")
-    assert _titles(store) == [READ.title]
-    [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
-    assert len(aside.read_bytes()) == len(whole)
-
-
-def test_a_row_that_cannot_be_read_is_passed_over(store):
-    store.add([READ, _made("sound", apis=())], "values")
-    with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE snippets SET body = ? WHERE body LIKE '%read_csv%'", (b"\xff\xfe{",))
-    db.close()
-    assert _titles(store) == ["sound"]
-
-
-def test_a_file_of_a_newer_release_is_left_alone(store):
-    store.add([READ], "values")
-    with sqlite3.connect(store.path) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
-    before = store.path.read_bytes()
-    store.add([_made("new")], "values")
-    assert store.all() == []
-    assert store.path.read_bytes() == before
-    assert list(store.path.parent.iterdir()) == [store.path]
-
-
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
     store = SnippetStore(tmp_path / "file" / "snippets.sqlite")
@@ -232,12 +200,6 @@ def test_what_looks_like_a_credential_is_not_kept(store, code, secret):
     compile(one.snippet.code, "kept", "exec")
     if len(secret) > 8:
         assert secret.encode() not in store.path.read_bytes()
-
-
-def test_ordinary_words_are_no_credentials(store):
-    code = "read(sep=';', token_pattern='[a-z]+', key='species', password=None, encoding='utf-8')"
-    anyio.run(SnippetSource(store, VERSIONS).learn, [replace(READ, code=code)])
-    assert store.all()[0].snippet.code == code
 
 
 def test_odd_text_is_kept_and_endless_code_is_not(store):

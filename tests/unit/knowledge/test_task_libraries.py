@@ -306,37 +306,6 @@ async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_a
     assert failing.asked == 1
 
 
-class Length(Letters):
-    """An embedder of vectors of some length, whatever its name says."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__()
-        self.length = length
-
-    async def embed(self, texts):
-        self.sent += texts
-        return np.ones((len(texts), self.length), dtype=np.float32)
-
-
-async def test_another_model_under_the_name_embeds_all_anew(tmp_path):
-    walkers, second, messages = Walkers(), Length(3), []
-    await opened(tmp_path, walkers=walkers, embedder=Length(2))
-    walkers.versions["shop"] = "2.0"
-    walkers.installed["shop"] = [SORT, CART, row("shop.weigh", "Weigh it.")]
-    library = await opened(tmp_path, walkers=walkers, embedder=second, say=messages.append)
-    assert {"shop.weigh: Weigh it.", "shop.sort: Sort the goods.", "shop.Cart: A cart of goods."} <= {*second.sent}
-    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not messages
-
-
-async def test_a_query_whose_vector_has_another_length_is_reported_and_searched_by_words(tmp_path):
-    messages: list[str] = []
-    await opened(tmp_path, embedder=Length(2))
-    library = await opened(tmp_path, embedder=Length(3), say=messages.append)
-    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
-    (sentence,) = messages
-    assert "'letters' returned vectors of different lengths. The built-in index is used instead." in sentence
-
-
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     (tmp_path / "file").write_text("")
     library = await opened(tmp_path / "file")
@@ -395,9 +364,3 @@ async def test_the_guide_that_a_library_ships_is_found_whole_and_only_by_its_wor
     assert await library.documents.search("sort the shelf of the till", 5) == []
     again = await opened(tmp_path, walkers=Shipping())
     assert [hit.passage for hit in await again.documents.search("query goods by prices", 5)] == [hit.passage]
-
-
-async def test_what_two_libraries_say_alike_is_in_the_overview_once(tmp_path):
-    text = (await opened(tmp_path, "shop", "till", walkers=Shipping())).overview().text
-    assert text.count("What all goods have in common.") == 1
-    assert all(part in text for part in ("Only shop.", "Only till.", "The shop.", "The till."))

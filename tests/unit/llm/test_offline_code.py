@@ -1,14 +1,9 @@
 """Calls from signatures and adapted examples: what the offline model makes of documentation."""
 
-import ast
-
-import pytest
-
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
 from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 
@@ -27,20 +22,6 @@ CHUNKED = api(
     "Break *iterable* into lists of length *n*:\n\n"
     "    >>> list(chunked([1, 2, 3, 4, 5, 6], 3))\n    [[1, 2, 3], [4, 5, 6]]\n",
 )
-
-
-@pytest.mark.parametrize(
-    ("signature", "names"),
-    [
-        ("(a, b=1, *rest, key=None, **more)", ["a", "b", "rest", "key", "more"]),
-        ("(self, item)", ["item"]),
-        ("(start[, stop[, step]])", ["start", "stop", "step"]),
-        ("(x, kind=<Kind.A: 1>) -> int", ["x", "kind"]),
-        ("", []),
-    ],
-)
-def test_parameters_of_a_signature(signature, names):
-    assert [p.name for p in parse_parameters(api("lib.f", signature))] == names
 
 
 def test_values_are_bound_by_role_and_order():
@@ -65,23 +46,8 @@ def test_an_example_is_adapted_to_the_values():
     assert example_slice.type == "list[list[int]]"
 
 
-def test_a_slice_holds_what_its_last_line_needs():
-    code = "import lib\nother = lib.load('y')\nm = lib.Model(depth=2)\nm.fit([1], [2])\nm.predict([3])"
-    [block] = example_blocks(api("lib.Model", examples=(code,)))
-    [example_slice] = find_slices(block, "predict")
-    lines = [ast.unparse(node) for node in example_slice.statements]
-    assert lines == ["m = lib.Model(depth=2)", "m.fit([1], [2])"]
-    assert ast.unparse(example_slice.imports[0]) == "import lib"
-
-
 def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
     doc = ">>> m = Model()\n>>> m.predict([[3, 5]])\n[8]\n"
     predict = api("lib.Model.predict", "(X)", doc, "method")
     [example_slice] = find_slices(example_blocks(predict)[0], "predict")
     assert adapt_example(example_slice, predict, context("predict for 4"))[0].result == "m.predict([[4]])"
-
-
-def test_a_skipped_example_is_not_adapted():
-    fetch = api("lib.fetch", "(url)", '>>> fetch("a")  # doctest: +SKIP\n>>> fetch("b")\n1\n')
-    [block] = example_blocks(fetch)
-    assert [ast.unparse(statement.node) for statement in block] == ["fetch('b')"]

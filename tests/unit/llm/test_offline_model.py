@@ -230,18 +230,6 @@ async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
     assert parse_code(reply.text) == "from nets import path_graph\n\nG = path_graph(4)"
 
 
-@pytest.mark.parametrize(
-    ("call", "type_"),
-    [("mode()", "int"), ("mode([7, 1, 4])", "list")],
-    ids=["without the task's value", "of another kind"],
-)
-async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
-    made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
-    task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
-    [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))
-    assert "m = median([7, 1, 4])" in parse_code(reply.text)
-
-
 async def test_no_solution_drops_a_wanted_name():
     task = Task("Compute the mean of [1, 2, 6] in `avg`; compute the median of [5, 1, 2] in `mid`", ("statistics",))
     model, attempts = OfflineModel(FewApis(STATISTICS)), []

@@ -30,12 +30,6 @@ def test_clauses_end_at_sentences_and_verbs_but_never_inside_data(text, count):
     assert len(split_clauses(text, limit=8)) == count
 
 
-def test_at_most_so_many_clauses_and_nothing_is_lost():
-    joined = split_clauses("Sort xs. Count ys. Merge zs. Print them.", limit=2)
-    assert len(joined) == 2
-    assert all(word in " ".join(joined) for word in ("Sort", "Count", "Merge", "Print"))
-
-
 def test_a_sequence_of_tuples_is_one_value_beside_its_members():
     values = find_values(GRAPH)
     group = next(value for value in values if value.members)
@@ -61,10 +55,6 @@ def test_a_formula_is_a_text_and_its_other_side_is_subtracted():
     codes = [value.code for value in find_values("Solve x**2 - 5*x + 6 = 0 and y**2 = 4 for y")]
     assert codes[:2] == ["'x**2 - 5*x + 6'", "'y**2 - (4)'"]
     assert not find_values("Draw the edges well-known to me in a dark-blue")
-
-
-def test_a_clause_after_a_line_end_does_not_begin_with_its_conjunction():
-    assert split_clauses("Build a graph\nand compute its size", limit=4) == ("Build a graph", "compute its size")
 
 
 def test_what_becomes_of_each_group_stays_with_the_grouping():

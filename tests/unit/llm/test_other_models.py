@@ -31,12 +31,6 @@ async def test_the_script_answers_request_by_request_and_keeps_what_it_was_asked
     assert model.name == "scripted"
 
 
-async def test_a_script_counts_four_characters_a_token():
-    replies = [reply async for reply in ScriptedModel([["x" * 8, ""]]).complete(request(n=2))]
-    assert [reply.usage for reply in replies] == [Usage(1, 10, 2), Usage()]
-    assert [reply.problem for reply in replies] == ["", "empty"]
-
-
 async def test_the_end_of_a_script_is_reported():
     with pytest.raises(EndpointError, match="has 0 replies, and request 1"):
         await texts(ScriptedModel([]), request())

@@ -73,15 +73,6 @@ async def test_calls_of_a_whole_reply_are_taken_and_numbered_where_they_have_no_
     assert (reply.calls, reply.problem) == ((Call("search_api", "merge", "call_1"),), "")
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [{"id": "c", "function": {"name": "search_api", "arguments": ""}}, {"id": "c"}, {"id": "c", "function": None}],
-)
-async def test_a_call_that_says_nothing_is_none(broken):
-    [reply] = await answers(model(lambda body: whole("", tool_calls=[broken])), with_tools())
-    assert (reply.calls, reply.problem) == ((), "empty")
-
-
 async def test_what_was_called_and_answered_is_sent_as_such():
     sent = []
     await answers(model(lambda body: whole("x"), requests=sent), with_tools(messages=ASKED))
@@ -120,18 +111,3 @@ async def test_a_server_that_refuses_tools_receives_text_from_then_on(status, wo
         {"role": "assistant", "content": "Let me see.\nAPISearch(merge)\nAPISource(m.f)"},
         {"role": "user", "content": "m.merge(a, b)\n\ndef f(): ..."},
     ]
-
-
-async def test_a_model_that_may_call_no_more_is_informed_where_the_server_can():
-    sent = []
-
-    def answer(body):
-        known = "tool_choice" not in body
-        return streamed(delta(content="x", finish="stop")) if known else refusal(400, "unknown parameter: tool_choice")
-
-    last = replace(with_tools(messages=ASKED), may_call=False)
-    async with model(answer, requests=sent) as served:
-        for request in (last, last, with_tools()):
-            assert [reply.text async for reply in served.complete(request)] == ["x"]
-    assert [body.get("tool_choice") for body in sent] == ["none", None, None, None]
-    assert all("tools" in body for body in sent)

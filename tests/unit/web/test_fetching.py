@@ -85,30 +85,9 @@ async def why(site, address="https://a.example/", **more):
     return str(caught.value)
 
 
-PRIVATE = [
-    *("127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
-    *(
-        "224.0.0.1",
-        "240.0.0.1",
-        "255.255.255.255",
-        "192.0.2.1",
-        "198.18.0.1",
-        "::",
-        "::1",
-        "fe80::1",
-        "fc00::1",
-        "fd00::1",
-    ),
-    *(
-        "ff02::1",
-        "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1",
-        "64:ff9b::7f00:1",
-        "64:ff9b::a00:1",
-        "2002:7f00:1::",
-        "2001:db8::1",
-    ),
-]
+PRIVATE = """127.0.0.1 127.9.9.9 0.0.0.0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1 240.0.0.1
+255.255.255.255 192.0.2.1 198.18.0.1 :: ::1 fe80::1 fc00::1 fd00::1 ff02::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1
+64:ff9b::7f00:1 64:ff9b::a00:1 2002:7f00:1:: 2001:db8::1""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -284,50 +263,6 @@ async def test_a_host_that_wants_rest_gets_it(status):
                 await client.get("https://a.example/", ("text/html",))
         await client.get("https://b.example/", ("text/html",))
     assert site.asked == ["https://a.example/", "https://b.example/"]
-
-
-ROBOTS = """# comment
-User-agent: *
-Disallow: /
-
-User-agent: GPTBot
-User-agent: Exploracoder-Jupyter
-Disallow: /private/
-Allow: /private/open
-Disallow: /*.pdf$
-Disallow: /search*q=
-Disallow:
-Crawl-delay: 5
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/", True),
-        ("/private/x", False),
-        ("/private/open/x", True),
-        ("/%70rivate/x", False),
-        ("/a.pdf", False),
-        ("/a.pdf?x", True),
-        ("/search?lang=en&q=x", False),
-        ("/search?lang=en", True),
-    ],
-)
-async def test_the_longest_rule_for_us_in_robots_txt_decides(path, allowed, tmp_path):
-    assert await is_allowed(path, ROBOTS, tmp_path) is allowed
-    assert await is_allowed(path, f"\ufeff{ROBOTS}", tmp_path) is allowed
-
-
-async def is_allowed(path, robots, tmp_path):
-    pages = {"https://a.example/robots.txt": robots, f"https://a.example{path}": "<p>x</p>"}
-    async with http(Site(pages)) as client:
-        try:
-            await PageFetcher(client, WebCache(tmp_path / str(len(robots)))).read(f"https://a.example{path}")
-        except WebError as error:
-            assert "disallows robots" in str(error)
-            return False
-    return True
 
 
 def reader(client, tmp_path, **more):

@@ -126,16 +126,6 @@ def test_an_article_of_geeksforgeeks_loses_what_is_around_it():
     assert "rights reserved" in section.licence
 
 
-def test_a_page_of_tensorflow_is_its_body():
-    body = f"""<devsite-toc><p>{PROSE}</p></devsite-toc><article><div class="devsite-article-meta"><p>{PROSE}</p></div>
-    <div class="devsite-article-body"><h2 id="args">Args</h2><p>{PROSE}</p><devsite-code>
-    <pre translate="no" syntax="Python"><code>{CODE}</code></pre></devsite-code></div></article>"""
-    [section] = page(body, "https://www.tensorflow.org/api_docs/python/tf/squeeze").sections
-    assert (section.title, section.anchor) == ("Args", "args")
-    assert section.text == f"{PROSE.strip()}\n\n```python\n{CODE}\n```"
-    assert section.licence.startswith("CC BY 4.0")
-
-
 BLOG = f"""<div class="menu"><a href="/a">Home</a> <a href="/b">About</a></div><div class="post"><h1>How to squeeze</h1>
 <p>{PROSE}</p><h2 id="way">The way</h2>
 <p>Call <code>np.squeeze</code> where axes are in the way of what is to be done.</p><pre>{CODE}</pre>
@@ -235,13 +225,6 @@ def test_elements_of_any_depth_and_width_cost_no_more_than_others():
     assert PROSE.strip() in text and "wide" in text and MORE.strip() in text and "EVIL" not in text
 
 
-def test_a_page_need_not_say_where_its_head_ends():
-    content = extract_content(
-        Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>")
-    )
-    assert (content.title, text_of(content)) == ("T", PROSE.strip())
-
-
 def test_markdown_is_divided_at_headings_and_not_in_code():
     text = f"{PROSE}\n# First #\n{PROSE}\n```python\n# no heading\n```\n## Second\n{PROSE}"
     assert [section.title for section in split_markdown(text)] == ["", "First", "Second"]
@@ -254,8 +237,3 @@ def test_a_long_section_is_split_into_parts_of_valid_markdown():
     assert all(part.text.count("```") == 2 and len(part.text) < 3100 for part in parts)
     code = "\n".join(part.text.partition("```python\n")[2].rpartition("\n```")[0] for part in parts)
     assert code == lines
-
-
-def test_fences_in_code_do_not_end_it():
-    [section] = page(f"<main><p>{PROSE}</p><pre>```\nx\n```</pre></main>").sections
-    assert section.text.endswith("````\n```\nx\n```\n````")

@@ -307,15 +307,6 @@ async def test_nothing_that_happens_ends_a_run(tmp_path):
     assert messages == ["The web search failed (ZeroDivisionError)."]
 
 
-async def test_a_run_searches_so_many_times(tmp_path):
-    engine = Engine(hit("a"))
-    web, messages = source(engine, {}, tmp_path)
-    for at in range(25):
-        await web.search(f"query {at}", 5)
-    assert len(engine.asked) == 20
-    assert messages == ["The web was searched 20 times in this run, which is the limit."]
-
-
 @pytest.fixture
 def saved(tmp_path):
     folder = tmp_path / "pages"
@@ -437,27 +428,6 @@ async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypa
     assert item.passage.text == "use squeeze"
     assert "tiger" not in json.dumps([event.text for event in events])
     assert b"tiger" not in (tmp_path / "cache" / "web.sqlite").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("where", "kind"),
-    [
-        ("off", "off"),
-        ("ddgs", "ddgs"),
-        ("https://searx.example", "searxng"),
-        ("http://localhost:8888/find?q={query}", "url"),
-        ("saved/pages", "folder"),
-    ],
-)
-def test_a_place_says_how_it_is_searched(where, kind):
-    settings = resolve({"retrieval": {"web": where}}).retrieval
-    assert settings.web == kind
-    assert settings.web_address == (None if where == kind else where)
-
-
-def test_the_strongest_place_wins():
-    settings = resolve({"retrieval": {"web": "https://b.example"}}, {"retrieval": {"web": "x", "web_address": "y"}})
-    assert (settings.retrieval.web, settings.retrieval.web_address) == ("searxng", "https://b.example")
 
 
 @pytest.mark.parametrize(
