@@ -150,8 +150,11 @@ class TaskLibraries:
     @property
     def documents(self) -> DocumentSource | None:
         """The searchable passages of the given documents and of those that the libraries ship; None without any."""
-        from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource, unambiguous_names
-        from exploracoder_jupyter.knowledge.documents.shipped_guides import guide_passages
+        from exploracoder_jupyter.knowledge.documents.document_source import (
+            DocumentSource,
+            guide_passages,
+            unambiguous_names,
+        )
 
         shipped = [passage for one in self._loaded.read for passage in guide_passages(one.surface)]
         given, names = self._loaded.passages, unambiguous_names(self._index.apis)

@@ -85,7 +85,13 @@ class WebSource:
                 return passages
         if scope.cancelled_caught and not hits:
             raise WebError(f"Searching the web timed out after {_SECONDS:g} s.")
-        return [_summary(hit) for hit in hits[:_MAX_PAGES_TRIED] if hit.summary and origin_of(hit.address)]
+        summaries = []
+        for hit in hits[:_MAX_PAGES_TRIED]:
+            if hit.summary and origin_of(hit.address):
+                host = urlsplit(hit.address).hostname or ""
+                title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
+                summaries.append(Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address))
+        return summaries
 
     async def _first_passages(self, hits: Sequence[SearchHit], query: str) -> list[Passage]:
         for hit in hits:
@@ -151,12 +157,6 @@ def _passage(section: Section, page: str, place: str) -> Passage:
     title = (own or page) if page in own or own in page else f"{page}: {own}"
     licence = _clean_line(section.licence, _LICENCE_CHARS)
     return Passage("web", title, section.text, place, section.apis, licence=licence)
-
-
-def _summary(hit: SearchHit) -> Passage:
-    host = urlsplit(hit.address).hostname or ""
-    title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
-    return Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address)
 
 
 def _clean_line(text: str, max_chars: int) -> str:

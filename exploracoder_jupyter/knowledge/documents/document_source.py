@@ -1,24 +1,40 @@
-"""Searches the passages of documents by their words; the index is cached by content."""
+"""Searches the passages of documents by their words; the index is cached by content.
+
+A library's own README and guides are often the only place where a query language is described. Most of their sections
+do not help with a task, so they are found only where they share words with the query, and few.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import anyio.to_thread
 import numpy as np
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.documents.shipped_guides import MOST_FOUND, is_about
+from exploracoder_jupyter.knowledge.documents.document_files import File
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
+from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
+from exploracoder_jupyter.text.tokenizer import tokens
 
 _FORMAT = "2"
 _MENTION = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
 _MAX_APIS = 8
+_MOST_FOUND = 2
+_LEAST_SHARED = 2
+_LEAST_SHARE = 0.25
+_USELESS = re.compile(
+    r"\b(?:install|licen[cs]e|contribut|citation|citing|sponsor|changelog|badge|acknowledg|development|support|author"
+    r"|roadmap|release)",
+    re.IGNORECASE,
+)
 
 
 def unambiguous_names(apis: Iterable[ApiDoc]) -> dict[str, str]:
@@ -65,7 +81,7 @@ class DocumentSource:
         own: Sequence[ScoredPassage] = ()
         if self._passages:  # an abandoned search finishes indexing in its thread, for the next search
             own = await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
-        return [*own, *[hit for hit in shipped if is_about(query, hit)][:MOST_FOUND]]
+        return [*own, *[hit for hit in shipped if _is_about(query, hit)][:_MOST_FOUND]]
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         with self._lock:
@@ -94,3 +110,17 @@ class DocumentSource:
         if self._store:
             self._store.put("passages", key, pack_arrays(index.arrays()))
         return index
+
+
+def guide_passages(surface: Surface) -> Iterator[Passage]:
+    """Yield the passages of the texts that a library ships, except for sections that do not describe its use."""
+    for name, text in surface.guides:
+        page = parse_page(File(name, text.encode("utf-8", "replace")))
+        found = page_passages(f"{surface.info.titled}, {name}", page)
+        yield from (passage for passage in found if not _USELESS.search(passage.title))
+
+
+def _is_about(query: str, hit: ScoredPassage) -> bool:
+    asked = set(tokens(query))
+    shared = asked & set(tokens(f"{hit.passage.title} {hit.passage.text}"))
+    return len(shared) >= max(_LEAST_SHARED, _LEAST_SHARE * len(asked))

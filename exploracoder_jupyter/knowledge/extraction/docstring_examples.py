@@ -64,14 +64,10 @@ def strip_markup(readme: str) -> str:
     Other words in angle brackets stay: they are the variables of a grammar.
     """
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
-    text = _HTML.sub("", _without_comments(text))
+    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed stays
+    text = _HTML.sub("", re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest)
     text = _LINK.sub(r"\1", _IMAGE.sub("", text))
     return re.sub(r"\n\s*\n+", "\n\n", text).strip()
-
-
-def _without_comments(text: str) -> str:
-    closed, mark, rest = text.rpartition("-->")
-    return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
 
 def _doctest_blocks(doc: str) -> list[str]:

@@ -67,7 +67,10 @@ class ChoiceBuilder:
                 continue
             if part.get("delta") is not None:
                 self._append(index, as_object(part["delta"]))
-            if finish := part.get("finish_reason") or self._finish_at_lookup(index):
+            finish, written = part.get("finish_reason"), self._texts.get(index, ())
+            if not finish and self.inline_lookups and written and ">" in written[-1]:
+                finish = "stop" if find_request("".join(written)) else None
+            if finish:
                 self._done.add(index)
                 done.append(self._choice(index, as_text(finish)))
         return done
@@ -82,11 +85,6 @@ class ChoiceBuilder:
     def started(self) -> int:
         """Number of choices that the server started."""
         return len(self._texts.keys() | self._done)
-
-    def _finish_at_lookup(self, index: int) -> str:
-        written = self._texts.get(index, ())
-        at_arrow = self.inline_lookups and written and ">" in written[-1]
-        return "stop" if at_arrow and find_request("".join(written)) else ""
 
     def _append(self, index: int, delta: Mapping[str, JsonValue]) -> None:
         text = _text(delta.get("content"))
