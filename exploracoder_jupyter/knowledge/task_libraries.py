@@ -19,10 +19,10 @@ from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.extraction.api_source_code import read_source
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader, LoadedLibraries, ShowProgress
 from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
+from exploracoder_jupyter.knowledge.extraction.library_walk import read_source
 from exploracoder_jupyter.knowledge.knowledge_cache import (
     KnowledgeCache,
     digest,

@@ -6,6 +6,7 @@ that it prints.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ WALKER_VERSION = 8
 
 Advance = Callable[[int], None]
 
+_MAX_PATHS = 12
 _MAX_CRASHES = 5
 """How many submodules may crash the interpreter before reading the library fails."""
 
@@ -161,6 +163,17 @@ async def read_lines(inspect: Inspect, module: str, args: Sequence[str]) -> Asyn
         if isinstance(stream, AsyncGenerator):
             with anyio.CancelScope(shield=True):
                 await stream.aclose()
+
+
+async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:
+    """Return the source at the first of these paths that has one; empty if there is none or it cannot be read."""
+    try:
+        lines = [line async for line in inspect("introspection.source_code", paths[:_MAX_PATHS])]
+        found = json.loads("".join(lines))
+    except (KernelError, ValueError):
+        return ""
+    source = found.get("source") if isinstance(found, dict) else None
+    return source if isinstance(source, str) else ""
 
 
 def unreadable_library(name: str, why: str) -> MissingRequirement:

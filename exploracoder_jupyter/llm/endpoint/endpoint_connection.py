@@ -175,20 +175,16 @@ class Connection:
             with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
                 while True:
                     exchange.start_request()
-                    answer = await self._send_once(exchange, send)
-                    if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
-                        return answer
-                    if not await self._wait_for_retry(answer, exchange):
-                        return answer
+                    try:
+                        return await send()
+                    except fault_conversion.client_errors() as error:
+                        fault = fault_conversion.to_fault(error, exchange, self._key)
+                    may_retry = fault.passing and exchange.requests <= limit
+                    if not may_retry or not await self._wait_for_retry(fault, exchange):
+                        return fault
         finally:
             CURRENT_TRAFFIC.reset(token)
         return Fault("unfinished" if exchange.answered else "silent").with_measurements(exchange)
-
-    async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
-        try:
-            return await send()
-        except fault_conversion.client_errors() as error:
-            return fault_conversion.to_fault(error, exchange, self._key)
 
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
         seconds = retry_delay(fault, exchange.requests, min(self.target.timeout, exchange.time_left))

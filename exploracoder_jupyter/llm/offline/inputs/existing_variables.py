@@ -13,7 +13,7 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     is_print,
     slice_backwards,
 )
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
@@ -29,18 +29,10 @@ def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
         for name, type_ in names:
             if type_.rpartition(".")[2] not in _NON_DATA_TYPES and name not in found and not name.startswith("_"):
                 number = -1 - len(found)
-                shape = printed_shape(item) if name == last else ""
-                shape = shape or type_.removeprefix("builtins.")
+                shape = type_.removeprefix("builtins.")
                 roles = (*name_stems(name), *name_stems(shape.rpartition(".")[2]))
                 found[name] = Value(number, name, shape, roles)
     return tuple(found.values())
-
-
-def printed_shape(item: Experience) -> str:
-    """Return the shape of a result that was printed in full as a literal; empty if it was not."""
-    type_, _, value = item.observation.text.strip().partition(" ")
-    shape = shape_of(evaluate_literal(value)) if value else ""
-    return shape if shape.partition("[")[0] == type_ and type_ != "str" else ""
 
 
 def result_name(item: Experience) -> str:
@@ -61,7 +53,7 @@ def explored_program(experience: Sequence[Experience], values: Sequence[Value]) 
     lines = tuple(ast.unparse(node) for node in body)
     used = frozenset(i for value in values if contains_value("\n".join(lines), value) for i in value.covered_ids)
     types = dict(last.observation.names) if last else {}
-    type_ = (printed_shape(last) if last else "") or types.get(result, "").removeprefix("builtins.")
+    type_ = types.get(result, "").removeprefix("builtins.")
     paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
     return Draft(imports, lines, result, paths, used, 0.0, type_, tuple(sorted(called_names(ast.Module(body, [])))))
 
