@@ -57,7 +57,7 @@ class LibraryReport:
 
 
 class TaskLibraries:
-    """Implements `pipeline.ports.Knowledge` for installed and documented libraries. Created by `Library.open`."""
+    """Implements `pipeline.ports.Knowledge` for installed and documented libraries. Created by `open`."""
 
     def __init__(
         self,

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
-from exploracoder_jupyter.core.types import Call, Message, Sampling, Usage
+from exploracoder_jupyter.core.types import Call, Message, Sampling
 from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
-from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.task_run import explore
 from tests.unit.world import a_run
 
@@ -144,14 +144,3 @@ def _timeless(event):
     if event.kind == "candidate_observed":
         return replace(event, observation=replace(event.observation, seconds=0.0))
     return event
-
-
-def test_usage_is_replayed(tmp_path):
-    class Costly:
-        name = "scripted"
-
-        async def complete(self, request):
-            yield Reply(0, "a", Usage(1, 120, 7, 2.5))
-
-    _replies(_model(tmp_path, Costly()), _request())
-    assert _replies(_model(tmp_path), _request())[0][0].usage == Usage(1, 120, 7, 2.5)

@@ -107,15 +107,11 @@ def test_public_addresses_are_public(address):
     ("address", "reason"),
     [
         ("file:///etc/passwd", "not an HTTP or HTTPS URL"),
-        ("ftp://a.example/x", "not an HTTP or HTTPS URL"),
-        ("//a.example/x", "not an HTTP or HTTPS URL"),
-        ("https://", "not an HTTP or HTTPS URL"),
         ("https://[::1", "not an HTTP or HTTPS URL"),
         ("https://a.example:99999/", "not an HTTP or HTTPS URL"),
         ("https://user:secret@a.example/", "name or a password"),
         ("https://a.example:8080/", "non-default port"),
         ("https://a.example/" + "x" * 3000, "not an HTTP or HTTPS URL"),
-        ("gopher://a.example", "not an HTTP or HTTPS URL"),
     ],
 )
 async def test_only_plain_web_addresses_are_fetched(address, reason):
@@ -182,7 +178,6 @@ async def test_redirects_are_followed_a_few_times():
     ("response", "reason"),
     [
         (httpx2.Response(404), "a.example responded with status 404."),
-        (httpx2.Response(204), "a.example responded with status 204."),
         (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "did not return text"),
         (httpx2.Response(200, content=b"x"), "did not return text (no content type)"),
         (httpx2.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "returned more than 2 MB"),
@@ -193,7 +188,6 @@ async def test_redirects_are_followed_a_few_times():
             "returned more than 2 MB",
         ),
         (httpx2.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
-        (httpx2.ConnectError("no"), "could not be reached (ConnectError)"),
         (moved("/"), "redirected too many times"),
     ],
 )

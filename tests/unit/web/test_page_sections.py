@@ -176,19 +176,6 @@ HIDING = [
 ]
 
 
-@pytest.mark.timeout(30)
-@pytest.mark.parametrize(
-    "page_of",
-    [
-        lambda n: f'<p style="opacity:{"0" * n}1">text</p>',
-        lambda n: f"<pre>{chr(10) * n}x</pre>",
-        lambda n: f"<p># a{' ' * n}b</p>",
-    ],
-)
-def test_long_rows_of_the_same_cost_no_more_than_others(page_of):
-    assert page(f"<main><p>{PROSE}</p>{page_of(200_000)}</main>").sections
-
-
 @pytest.mark.parametrize("hiding", HIDING)
 def test_hidden_content_is_not_extracted(hiding):
     text = text_of(page(f"<main><p>{PROSE}</p></main><main>{hiding}</main><p>{hiding}</p>"))
