@@ -15,7 +15,8 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
-from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Inspect, Surface
+from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect, Surface
+from exploracoder_jupyter.knowledge.extraction.library_walk import About
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, parse_stored
 
 if TYPE_CHECKING:  # reading documents imports much that a search in what was read does not need
@@ -106,11 +107,11 @@ class LibraryReader:
                 lambda: read_documents(docs, self.store, advance, read=read_page), abandon_on_cancel=True
             )
 
-    async def _find_libraries(self, names: Sequence[str]) -> list[FoundLibrary]:
+    async def _find_libraries(self, names: Sequence[str]) -> list[About]:
         remembered = LibraryNameCache(self.store, self.environment) if self.environment else None
         return await surfaces.find_libraries(names, inspect=self.inspect, remembered=remembered)
 
-    async def _load(self, found: FoundLibrary) -> LoadedLibrary:
+    async def _load(self, found: About) -> LoadedLibrary:
         began = time.monotonic()
         cached = await anyio.to_thread.run_sync(self._cached_surface, found, abandon_on_cancel=True)
         if cached:
@@ -124,7 +125,7 @@ class LibraryReader:
             await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
         return LoadedLibrary(fresh, time.monotonic() - began, cached=False)
 
-    def _cached_surface(self, found: FoundLibrary) -> Surface | None:
+    def _cached_surface(self, found: About) -> Surface | None:
         return parse_stored(_SURFACE, self.store.get("surface", digest(found.key)))
 
 

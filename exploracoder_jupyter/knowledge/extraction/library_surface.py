@@ -27,7 +27,6 @@ from exploracoder_jupyter.knowledge.extraction import (
 from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver, is_public
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
-    WALKER_VERSION,
     About,
     Advance,
     Row,
@@ -44,26 +43,6 @@ STDLIB_DISTRIBUTION = "python"
 MAX_ALIASES = 20
 """How many other public paths are listed for one API; `Surface.aliases` contains all of them."""
 _CALLABLE_KINDS = ("function", "method", "class")
-
-
-@dataclass(frozen=True, slots=True)
-class FoundLibrary:
-    """A library found in the target's environment."""
-
-    name: str
-    """Import name, dotted for a submodule."""
-    distribution: str
-    version: str
-    interpreter: str
-    stamp: str = ""
-    """Changes when the code changes but the version does not."""
-    beside: tuple[str, ...] = ()
-    """Other top-level modules of the distribution; imports from them belong to the library (`attrs` from `attr`)."""
-
-    @property
-    def key(self) -> str:
-        """Cache key of the library's surface."""
-        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +67,7 @@ class Surface:
 
 async def find_libraries(
     libraries: Sequence[str], *, inspect: Inspect, remembered: LibraryNameCache | None = None
-) -> list[FoundLibrary]:
+) -> list[About]:
     """Find the libraries of these names, each once, in the order given. Raises UsageError if a library is not
     installed; the remedy suggests similar names; KernelError if the target's interpreter cannot be started.
     """
@@ -98,13 +77,7 @@ async def find_libraries(
         if remembered:
             await anyio.to_thread.run_sync(remembered.put, answers)
         known |= answers
-    abouts = (known[name] for name in libraries)
-    return list(
-        dict.fromkeys(
-            FoundLibrary(one.name, one.distribution, one.version, one.interpreter, one.stamp, one.beside)
-            for one in abouts
-        )
-    )
+    return list({known[name].key: known[name] for name in libraries}.values())
 
 
 async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
@@ -120,7 +93,7 @@ async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[Abo
     return found
 
 
-async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
+async def read_surface(found: About, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
     """Read the surface of a library.
 
     `seconds` limits the walk; what was found until then is returned.
@@ -141,7 +114,7 @@ async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advanc
     return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
-def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
+def _build_surface(found: About, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]

@@ -53,12 +53,15 @@ class About:
     """What is known about a library."""
 
     name: str
+    """Import name, dotted for a submodule."""
     doc: str = ""
     version: str = ""
     distribution: str = ""
     interpreter: str = ""
     stamp: str = ""
+    """Changes when the code changes but the version does not."""
     beside: tuple[str, ...] = ()
+    """Other top-level modules of the distribution; imports from them belong to the library (`attrs` from `attr`)."""
     rests: dict[str, str] = field(default_factory=dict)
     """Files and folders that determine the answer, with their state (`kernel_agent.introspection.file_fingerprints`);
     empty if unknown."""
@@ -70,6 +73,11 @@ class About:
     cut: bool = False
     stubs: bool = False
     """Whether only its type stubs are installed."""
+
+    @property
+    def key(self) -> str:
+        """Cache key of the library's surface."""
+        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
-from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Surface
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
+from exploracoder_jupyter.knowledge.extraction.library_walk import About
 
-FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
+FOUND = About("shop", distribution="py-shop", version="1.0", interpreter="python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
 
 
