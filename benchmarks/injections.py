@@ -36,7 +36,7 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.llm import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render

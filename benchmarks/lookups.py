@@ -25,8 +25,8 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.events import Event
 from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run
 from exploracoder_jupyter.pipeline.ports import Branch, Reply, Steering
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups

@@ -26,9 +26,9 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
 from exploracoder_jupyter.knowledge.search.score_combination import combine_queries
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
 DEPTHS = (5, 10, 20)

@@ -39,7 +39,8 @@ from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
 from exploracoder_jupyter.kernel_agent.plugin_registry import registered
-from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
+from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
 

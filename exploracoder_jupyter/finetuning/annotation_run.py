@@ -35,8 +35,8 @@ from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, stored_sn
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
 from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import Query, queries
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources.credential_redaction import find_secret_literals, redact
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.library_search import open_library
 
 Advance = Callable[[str, int, int], None]

@@ -12,18 +12,20 @@ import io
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 Kind = Literal["surface", "index", "vector", "introduction", "documents", "passages", "library"]
 
+_T = TypeVar("_T")
 _SCHEMA = 1
+_TABLE = "CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))"
 _TIMEOUT = 20.0
-"""Seconds to wait for another process's transaction."""
 _MAX_ENTRIES = 60
 """How many entries of each kind, except vectors and introductions, are stored; the oldest are deleted first."""
 _KEYS_PER_QUERY = 500
@@ -39,10 +41,8 @@ class KnowledgeCache:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "knowledge.sqlite"
-        try:
+        with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return
 
     def get(self, kind: Kind, key: str) -> bytes | None:
         """Return the body stored under this key, if any."""
@@ -90,25 +90,21 @@ class KnowledgeCache:
         db = sqlite3.connect(self._path, timeout=_TIMEOUT)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:
-                self._create(db)
+                db.execute("PRAGMA journal_mode = WAL")
+                with db:
+                    db.execute("BEGIN IMMEDIATE")
+                    if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:  # no other process was faster
+                        db.execute("DROP TABLE IF EXISTS kept")
+                        db.execute(
+                            "CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))"
+                        )
+                        db.execute(f"PRAGMA user_version = {_SCHEMA}")
         except BaseException:
             db.close()
             raise
         return db
 
-    @staticmethod
-    def _create(db: sqlite3.Connection) -> None:
-        db.execute("PRAGMA journal_mode = WAL")
-        with db:
-            db.execute("BEGIN IMMEDIATE")
-            if db.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA:  # another process created it first
-                return
-            db.execute("DROP TABLE IF EXISTS kept")
-            db.execute("CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))")
-            db.execute(f"PRAGMA user_version = {_SCHEMA}")
-
     def _delete_if_corrupt(self, error: sqlite3.Error) -> bool:
-        """Delete the file if it is not a valid database. Returns whether it did."""
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):
             return False
         try:
@@ -117,6 +113,14 @@ class KnowledgeCache:
         except OSError:
             return False
         return True
+
+
+def parse_stored(adapter: TypeAdapter[_T], body: str | bytes | None) -> _T | None:
+    """Return the value stored as this JSON; None if there is none, or another version wrote it."""
+    try:
+        return adapter.validate_json(body) if body else None
+    except ValidationError:
+        return None
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:

@@ -15,26 +15,28 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
-from exploracoder_jupyter.core.types import ApiDoc, Introduction, LibraryInfo, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.extraction.api_source_code import read_source
+from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, ScoredApi
 from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
-from exploracoder_jupyter.knowledge.extraction.library_reader import (
-    LibraryReader,
-    LoadedLibraries,
-    LoadedLibrary,
-    ShowProgress,
-)
+from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader, LoadedLibraries, ShowProgress
 from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
-from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
+from exploracoder_jupyter.knowledge.extraction.library_walk import read_source
+from exploracoder_jupyter.knowledge.knowledge_cache import (
+    KnowledgeCache,
+    digest,
+    pack_arrays,
+    parse_stored,
+    unpack_arrays,
+)
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, embed_apis, embedder_fallback_message
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.knowledge.documents import DocumentSource, OpenReader
+    from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
+    from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
@@ -55,7 +57,7 @@ class LibraryReport:
 
 
 class TaskLibraries:
-    """Implements `pipeline.ports.Knowledge` for installed and documented libraries. Created by `Library.open`."""
+    """Implements `pipeline.ports.Knowledge` for installed and documented libraries. Created by `open`."""
 
     def __init__(
         self,
@@ -69,10 +71,15 @@ class TaskLibraries:
         say: Callable[[str], None],
         store_introductions: bool,
     ) -> None:
-        self._read = libraries.read
-        self._documents = libraries.documents
-        self._notices = libraries.notices
-        self._unread = libraries.unread
+        self._loaded = libraries
+        self.libraries = tuple(one.surface.info for one in libraries.read)
+        """In the order requested."""
+        self.notices = libraries.notices
+        """Messages about documents that could not be read and about libraries described only by documents."""
+        self.unread = libraries.unread
+        """Import names of installed libraries that could not be imported here; experiments may be able to."""
+        self.apis = index.apis
+        self.size = len(index.apis)
         self._index = index
         self._embeddings = meaning
         self._store = store
@@ -82,9 +89,7 @@ class TaskLibraries:
         self._store_introductions = store_introductions
         self._sources: dict[str, str] = {}
         self._by_path = {api.path: api for api in index.apis}
-        self._aliases: dict[str, str] = {}
-        for one in libraries.read:
-            self._aliases |= one.surface.aliases
+        self._aliases = {alias: path for one in libraries.read for alias, path in one.surface.aliases.items()}
 
     @classmethod
     async def open(
@@ -115,11 +120,9 @@ class TaskLibraries:
 
         `store_introductions`: whether introductions are cached between runs.
 
-        Raises:
-            UsageError: If a library is not installed (the remedy suggests similar names), or documents or the
-                embedder's own files cannot be read.
-            MissingRequirement: If a library cannot be imported.
-            KernelError: If the target's interpreter cannot be started.
+        Raises UsageError if a library is not installed (the remedy suggests similar names), or documents or the
+        embedder's own files cannot be read; MissingRequirement if a library cannot be imported; KernelError if the
+        target's interpreter cannot be started.
         """
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)
@@ -145,43 +148,17 @@ class TaskLibraries:
         )
 
     @property
-    def libraries(self) -> Sequence[LibraryInfo]:
-        """The libraries that were found, in the order requested."""
-        return tuple(one.surface.info for one in self._read)
-
-    @property
     def documents(self) -> DocumentSource | None:
         """The searchable passages of the given documents and of those that the libraries ship; None without any."""
-        from exploracoder_jupyter.knowledge.documents import DocumentSource, unambiguous_names
-        from exploracoder_jupyter.knowledge.documents.shipped_guides import guide_passages
+        from exploracoder_jupyter.knowledge.documents.document_source import (
+            DocumentSource,
+            guide_passages,
+            unambiguous_names,
+        )
 
-        shipped = [passage for one in self._read for passage in guide_passages(one.surface)]
-        given = self._documents.passages if self._documents else ()
-        names = unambiguous_names(self._index.apis)
+        shipped = [passage for one in self._loaded.read for passage in guide_passages(one.surface)]
+        given, names = self._loaded.passages, unambiguous_names(self._index.apis)
         return DocumentSource(given, names=names, store=self._store, shipped=shipped) if given or shipped else None
-
-    @property
-    def notices(self) -> Sequence[str]:
-        """Messages about documents that could not be read and about libraries described only by documents."""
-        return self._notices
-
-    @property
-    def unread(self) -> Sequence[str]:
-        """Import names of installed libraries that could not be imported here and are described by documents alone.
-
-        Experiments may still be able to import them.
-        """
-        return self._unread
-
-    @property
-    def size(self) -> int:
-        """The number of indexed APIs."""
-        return len(self._index.apis)
-
-    @property
-    def apis(self) -> Sequence[ApiDoc]:
-        """All indexed APIs."""
-        return self._index.apis
 
     async def search(self, query: str, k: int) -> Sequence[ScoredApi]:
         """Return the k APIs most relevant to the query, best first; fewer if nothing else is relevant."""
@@ -230,15 +207,12 @@ class TaskLibraries:
     def overview(self) -> Overview:
         """Return README text and example programs, then examples of the APIs most likely wanted."""
         wanted = [self._index.apis[int(row)] for row in np.argsort(-self._index.prior, kind="stable")]
-        return build_overview([one.surface for one in self._read], wanted)
+        return build_overview([one.surface for one in self._loaded.read], wanted)
 
     def introduction(self, model: str) -> Introduction | None:
         """Return the introduction cached for these library versions and this model, if any."""
         body = self._store.get("introduction", digest(self._key, model)) if self._store_introductions else None
-        try:
-            return _INTRODUCTION.validate_json(body) if body else None
-        except ValidationError:
-            return None
+        return parse_stored(_INTRODUCTION, body)
 
     def keep_introduction(self, model: str, introduction: Introduction) -> None:
         """Cache an introduction for later runs."""
@@ -247,7 +221,19 @@ class TaskLibraries:
 
     def report(self) -> tuple[LibraryReport, ...]:
         """Return one row for each library: what was found in it and how long that took."""
-        return tuple(_report(one) for one in self._read)
+        return tuple(
+            LibraryReport(
+                name=one.surface.info.name,
+                version=one.surface.info.version,
+                apis=len(one.surface.apis),
+                with_signature=sum(bool(api.signature) for api in one.surface.apis),
+                with_docs=sum(bool(api.description) for api in one.surface.apis),
+                with_examples=sum(bool(api.examples) for api in one.surface.apis),
+                seconds=round(one.seconds, 3),
+                cached=one.cached,
+            )
+            for one in self._loaded.read
+        )
 
 
 async def _embeddings(
@@ -280,21 +266,3 @@ def _cached_index(apis: Sequence[ApiDoc], key: str, store: KnowledgeCache) -> Ap
         return ApiIndex.reopen(apis, unpack_arrays(body)) if body else None
     except (KeyError, ValueError, zipfile.BadZipFile):
         return None
-
-
-def _report(one: LoadedLibrary) -> LibraryReport:
-    apis = one.surface.apis
-    return LibraryReport(
-        name=one.surface.info.name,
-        version=one.surface.info.version,
-        apis=len(apis),
-        with_signature=_count(apis, lambda api: api.signature),
-        with_docs=_count(apis, lambda api: api.description),
-        with_examples=_count(apis, lambda api: api.examples),
-        seconds=round(one.seconds, 3),
-        cached=one.cached,
-    )
-
-
-def _count(apis: Sequence[ApiDoc], has: Callable[[ApiDoc], object]) -> int:
-    return sum(bool(has(api)) for api in apis)

@@ -27,11 +27,8 @@ _REMEDY = "Set embedding_folder to a folder with the whole model, or remove the 
 
 
 class LocalEmbedder:
-    """A model in a folder; loaded when the first texts are embedded.
-
-    Raises:
-        UsageError: there is no such folder, or no model in it.
-        MissingRequirement: the library that reads it is not installed in the engine's environment.
+    """A model in a folder; loaded when the first texts are embedded. Raises UsageError if there is no such folder, or
+    no model in it; MissingRequirement if the library that reads it is not installed in the engine's environment.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,11 +40,8 @@ class LocalEmbedder:
         """Name of the folder and digest of its content. Vectors with different names must not be mixed."""
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
-
-        Raises:
-            UsageError: the folder contains no model that can be loaded.
-            EndpointError: the model failed, or returned invalid vectors.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized. Raises UsageError if the folder
+        contains no model that can be loaded; EndpointError if the model failed, or returned invalid vectors.
         """
         return await anyio.to_thread.run_sync(self._embed_sync, list(texts), abandon_on_cancel=True)
 
@@ -82,7 +76,6 @@ class LocalEmbedder:
 
 
 def _validate_vectors(result: object, count: int) -> npt.NDArray[np.float32]:
-    """Return the vectors as `count` rows of equal length. Raises ValueError or TypeError for anything else."""
     import numpy as np
 
     vectors = np.asarray(result, dtype=np.float32)
@@ -94,7 +87,6 @@ def _validate_vectors(result: object, count: int) -> npt.NDArray[np.float32]:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return the first line of the error's message, as a sentence."""
     line = next(iter(str(error).splitlines()), "").rstrip(".") or type(error).__name__
     return f"{line}."
 
@@ -114,7 +106,6 @@ def _sentence_transformers(folder: str) -> Callable[[list[str]], Any]:
 
 
 def _find_package(folder: Path) -> str:
-    """Return the name of the library that reads the folder."""
     try:
         files = {path.name for path in folder.iterdir()}
     except OSError as error:
@@ -138,7 +129,6 @@ def _is_static(config: Path) -> bool:
 
 
 def _digest(folder: Path) -> str:
-    """Return a short digest of the model's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         digest.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())

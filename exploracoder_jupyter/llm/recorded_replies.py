@@ -21,7 +21,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.one_line import one_line
-from exploracoder_jupyter.core.types import Message
+from exploracoder_jupyter.core.types import Call, Message
 from exploracoder_jupyter.llm.reply_archive import RecordedRequest, ReplyArchive
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply
 
@@ -61,23 +61,15 @@ class ArchivedRepliesModel:
     ) -> None:
         self._recording = recording
         self._model = model
-        self._name = name
+        self.name = name
         self._redact = redact
         self._normalize = normalize
         self._known = recording.archive.unit(recording.unit)
         self._ordinals: Counter[str] = Counter()
 
-    @property
-    def name(self) -> str:
-        """The name of the model whose replies are recorded."""
-        return self._name
-
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies, or those of the model, without secrets.
-
-        Raises:
-            EndpointError: no reply is recorded for this request, or the model raised it.
-            UsageError: the replies cannot be recorded.
+        """Yield the recorded replies, or those of the model, without secrets. Raises EndpointError if no reply is
+        recorded for this request, or the model raised it; UsageError if the replies cannot be recorded.
         """
         record = self._record(request)
         if known := self._known.get(record.key):
@@ -89,23 +81,25 @@ class ArchivedRepliesModel:
         received: list[Reply] = []
         async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]  # a generator
             async for raw in replies:
-                reply = self._redacted(raw)
+                reply = replace(raw, text=self._redact(raw.text), calls=self._redacted_calls(raw))
                 received.append(reply)
                 yield reply
         self._recording.archive.add(replace(record, replies=tuple(received)))
 
     def _record(self, request: ModelRequest) -> RecordedRequest:
-        """Return the record of a request, still without replies."""
-        messages = tuple(self._normalized(message) for message in request.messages)
+        messages = tuple(
+            replace(one, content=self._normalize(self._redact(one.content)), calls=self._redacted_calls(one))
+            for one in request.messages
+        )
         parameters = _parameters(request)
-        identity = [self._name, request.step, request.subject, [asdict(message) for message in messages], parameters]
+        identity = [self.name, request.step, request.subject, [asdict(message) for message in messages], parameters]
         same = _digest(identity)
         ordinal = self._ordinals[same]
         self._ordinals[same] += 1
         return RecordedRequest(
             self._recording.unit,
             _digest([same, ordinal]),
-            self._name,
+            self.name,
             request.step,
             request.subject,
             ordinal,
@@ -114,13 +108,8 @@ class ArchivedRepliesModel:
             (),
         )
 
-    def _normalized(self, message: Message) -> Message:
-        calls = tuple(replace(call, argument=self._redact(call.argument)) for call in message.calls)
-        return replace(message, content=self._normalize(self._redact(message.content)), calls=calls)
-
-    def _redacted(self, reply: Reply) -> Reply:
-        calls = tuple(replace(call, argument=self._redact(call.argument)) for call in reply.calls)
-        return replace(reply, text=self._redact(reply.text), calls=calls)
+    def _redacted_calls(self, given: Message | Reply) -> tuple[Call, ...]:
+        return tuple(replace(call, argument=self._redact(call.argument)) for call in given.calls)
 
     def _missing(self, wanted: RecordedRequest) -> EndpointError:
         subject = f" for {wanted.subject!r}" if wanted.subject else ""
@@ -131,11 +120,15 @@ class ArchivedRepliesModel:
         )
 
     def _difference(self, wanted: RecordedRequest) -> str:
-        """Describe how the nearest recorded request of the unit differs."""
         same_step = [record for record in self._known.values() if record.step == wanted.step]
         if not same_step:
             return f"none of its {len(self._known)} recorded requests is of this step"
-        nearest = max(same_step, key=lambda record: _similarity(record, wanted))
+
+        def likeness(one: RecordedRequest) -> tuple[float, bool]:
+            lines, others = _text(one).splitlines(), _text(wanted).splitlines()
+            return difflib.SequenceMatcher(None, lines, others, autojunk=False).ratio(), one.subject == wanted.subject
+
+        nearest = max(same_step, key=likeness)
         if nearest.messages != wanted.messages:
             return f"the nearest recorded prompt differs: {_first_difference(nearest, wanted)}"
         names = [name for name in wanted.parameters if wanted.parameters[name] != nearest.parameters.get(name)]
@@ -161,13 +154,7 @@ def _text(record: RecordedRequest) -> str:
     return "\n".join(message.content for message in record.messages)
 
 
-def _similarity(one: RecordedRequest, other: RecordedRequest) -> tuple[float, bool]:
-    ratio = difflib.SequenceMatcher(None, _text(one).splitlines(), _text(other).splitlines(), autojunk=False).ratio()
-    return ratio, one.subject == other.subject
-
-
 def _first_difference(recorded: RecordedRequest, wanted: RecordedRequest) -> str:
-    """Quote the first line that differs."""
     one, other = _text(recorded).splitlines(), _text(wanted).splitlines()
     equal = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     place = min(len(one), len(other)) if equal is None else equal

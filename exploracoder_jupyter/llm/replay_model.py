@@ -24,19 +24,12 @@ class ReplayModel:
 
     def __init__(self, exchanges: Sequence[Exchange], *, paced: bool = False) -> None:
         self._remaining = list(exchanges)
-        self._name = exchanges[0].model if exchanges else "replay"
+        self.name = exchanges[0].model if exchanges else "replay"
         self._paced = paced
 
-    @property
-    def name(self) -> str:
-        """The recorded model's name."""
-        return self._name
-
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies.
-
-        Raises:
-            EndpointError: no reply is recorded for this request, or the recorded request failed.
+        """Yield the recorded replies. Raises EndpointError if no reply is recorded for this request, or the recorded
+        request failed.
         """
         exchange = self._next(request)
         pause = exchange.usage.seconds / max(len(exchange.replies), 1) if self._paced else 0.0
@@ -73,21 +66,13 @@ class RecordedRepliesModel:
     ) -> None:
         """`clean` makes texts comparable with those of the recorded exchanges, by removing what may differ."""
         self._model = model
+        self.name = model.name
         self._clean = clean
         whole = [one for one in exchanges if one.replies and one.problem != "interrupted"]
         self._known = [(one, self._comparable(one.messages)) for one in whole]
 
-    @property
-    def name(self) -> str:
-        """The name of the wrapped model."""
-        return self._model.name
-
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the recorded replies, or those of the model.
-
-        Raises:
-            EndpointError: from the model.
-        """
+        """Yield the recorded replies, or those of the model. Raises EndpointError from the model."""
         if known := self._take(request):
             for reply in _replies(known):
                 yield replace(reply, usage=Usage())
@@ -100,7 +85,8 @@ class RecordedRepliesModel:
         wanted = self._comparable(request.messages) if self._known else ()
         for place, (exchange, known) in enumerate(self._known):
             is_same = (exchange.model, exchange.step, exchange.sampling) == (self.name, request.step, request.sampling)
-            if is_same and known == wanted and (request.tools or not _looks_up(exchange)):
+            looks_up = any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
+            if is_same and known == wanted and (request.tools or not looks_up):
                 del self._known[place]
                 return exchange
         return None
@@ -109,26 +95,16 @@ class RecordedRepliesModel:
         return tuple((message.role, self._clean(message.content)) for message in messages)
 
 
-def _looks_up(exchange: Exchange) -> bool:
-    """Whether a reply calls a look-up before it continues."""
-    return any(exchange.calls) or any(pending_calls(text) for text in exchange.replies)
-
-
 def _replies(exchange: Exchange) -> list[Reply]:
     """Return the recorded replies; the first one carries all of the recorded usage."""
     usage = [exchange.usage, *(Usage() for _ in exchange.replies)]
     calls = exchange.calls or ((),) * len(exchange.replies)
-    return [
-        Reply(index, text, usage[index], "" if calls[index] else _problem(exchange, text), calls[index])
-        for index, text in enumerate(exchange.replies)
-    ]
+    replies = []
+    for index, text in enumerate(exchange.replies):
+        had_problem = not calls[index] and (len(exchange.replies) == 1 or not text.strip())
+        replies.append(Reply(index, text, usage[index], exchange.problem if had_problem else "", calls[index]))
+    return replies
 
 
 def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the model's own messages in a conversation."""
     return [message for message in messages if message.role == "assistant"]
-
-
-def _problem(exchange: Exchange, text: str) -> str:
-    """Return the exchange's problem, where it is clear which reply had it."""
-    return exchange.problem if len(exchange.replies) == 1 or not text.strip() else ""

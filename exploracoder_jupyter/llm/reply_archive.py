@@ -45,7 +45,6 @@ class RecordedRequest:
     parameters: dict[str, JsonValue]
     """Sampling, schema and tools."""
     replies: tuple[Reply, ...]
-    """In the order in which they were received."""
 
 
 _RECORD: Final = TypeAdapter(RecordedRequest)
@@ -66,19 +65,13 @@ class ReplyArchive:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Names of the models whose replies are recorded.
-
-        Raises:
-            UsageError: the folder cannot be read.
-        """
+        """Names of the models whose replies are recorded. Raises UsageError if the folder cannot be read."""
         self._scan()
         return tuple(self._models)
 
     def unit(self, name: str) -> dict[str, RecordedRequest]:
-        """Return the requests of a unit by their keys, as recorded when the archive was first read.
-
-        Raises:
-            UsageError: the folder cannot be read.
+        """Return the requests of a unit by their keys, as recorded when the archive was first read. Raises UsageError
+        if the folder cannot be read.
         """
         found: dict[str, RecordedRequest] = {}
         for path, start, length in self._scan().get(name, []):
@@ -95,11 +88,7 @@ class ReplyArchive:
         return found
 
     def add(self, record: RecordedRequest) -> None:
-        """Append a request to the file of this process.
-
-        Raises:
-            UsageError: the file cannot be written.
-        """
+        """Append a request to the file of this process. Raises UsageError if the file cannot be written."""
         line = _RECORD.dump_json(record) + b"\n"
         try:
             if self._file is None:
@@ -117,10 +106,8 @@ class ReplyArchive:
             ) from error
 
     def pack(self) -> Path:
-        """Merge all files into one that is compressed, and return its path. No process may be recording.
-
-        Raises:
-            UsageError: the folder cannot be read or written.
+        """Merge all files into one that is compressed, and return its path. No process may be recording. Raises
+        UsageError if the folder cannot be read or written.
         """
         files = list(self._files())
         units = {record.unit: None for path in files for _, _, record in _lines(path)} | dict.fromkeys(self._packed())
@@ -138,7 +125,6 @@ class ReplyArchive:
         return packed
 
     def _scan(self) -> dict[str, list[tuple[Path, int, int]]]:
-        """Return where the lines of each unit are; reads the files once."""
         if self._places is None:
             self._places = {}
             for path in self._files():
@@ -173,7 +159,6 @@ class ReplyArchive:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, int, RecordedRequest]]:
-    """Yield the complete lines of a file with their position and length."""
     start = 0
     with path.open("rb") as file:
         for line in file:
@@ -192,5 +177,4 @@ def _records(lines: bytes) -> Iterator[RecordedRequest]:
 
 
 def _entry(unit: str) -> str:
-    """Return the name of a unit's entry in the packed file."""
     return hashlib.sha256(unit.encode("utf-8", "replace")).hexdigest() + _SUFFIX

@@ -24,21 +24,12 @@ class ScriptedModel:
 
     def __init__(self, replies: Script, name: str = "scripted") -> None:
         self._script = replies
-        self._name = name
+        self.name = name
         self.requests: list[ModelRequest] = []
         """Every request so far, in order."""
 
-    @property
-    def name(self) -> str:
-        """The name given at construction."""
-        return self._name
-
     async def complete(self, request: ModelRequest) -> AsyncIterator[Reply]:
-        """Yield the entry's choices, at most as many as requested.
-
-        Raises:
-            EndpointError: the script is exhausted.
-        """
+        """Yield the entry's choices, at most as many as requested. Raises EndpointError if the script is exhausted."""
         self.requests.append(request)
         choices = self._choices(request)[: request.sampling.n]
         for index, choice in enumerate(choices):
@@ -54,7 +45,7 @@ class ScriptedModel:
             entry = self._script[len(self.requests) - 1]
         else:
             raise EndpointError(
-                f"The script of {self._name!r} has {len(self._script)} replies, and request {len(self.requests)}"
+                f"The script of {self.name!r} has {len(self._script)} replies, and request {len(self.requests)}"
                 f" (step {request.step!r}) needs another."
             )
         return [entry] if isinstance(entry, str | Call) else list(entry)

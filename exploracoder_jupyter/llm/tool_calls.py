@@ -42,7 +42,12 @@ class CallBuilder:
 
     def calls(self) -> tuple[Call, ...]:
         """Return the calls that can be parsed, in order."""
-        return tuple(_with_ids(_call(part.id, part.name, part.arguments) for part in self._parts.values()))
+        calls: list[Call] = []
+        for part in self._parts.values():
+            argument = parse_argument(part.arguments) if len(part.arguments) <= _MAX_ARGUMENTS else ""
+            if part.name and argument:  # some servers send no id, but require one in the answer
+                calls.append(Call(part.name, argument, part.id or f"call_{len(calls) + 1}"))
+        return tuple(calls)
 
     def _take(self, piece: Mapping[str, JsonValue]) -> int:
         number, id_ = as_count(piece.get("index"), _MAX_CALLS) or 0, _text(piece.get("id"))
@@ -85,13 +90,11 @@ def _native_message(message: Message, parameters: dict[str, str]) -> JsonValue:
         return {"role": "tool", "tool_call_id": message.answers, "content": message.content}
     if not message.calls:
         return {"role": message.role, "content": message.content}
-    calls: list[JsonValue] = [_call_body(call, parameters.get(call.tool, "query")) for call in message.calls]
+    calls: list[JsonValue] = []
+    for call in message.calls:
+        arguments = json.dumps({parameters.get(call.tool, "query"): call.argument}, ensure_ascii=False)
+        calls.append({"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}})
     return {"role": message.role, "content": message.content or None, "tool_calls": calls}
-
-
-def _call_body(call: Call, parameter: str) -> JsonValue:
-    arguments = json.dumps({parameter: call.argument}, ensure_ascii=False)
-    return {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
 
 
 def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
@@ -114,17 +117,6 @@ def _tool_definition(tool: Tool) -> JsonValue:
     parameter: JsonValue = {tool.parameter: {"type": "string", "description": tool.wanted}}
     form: JsonValue = {"type": "object", "properties": parameter, "required": [tool.parameter]}
     return {"type": "function", "function": {"name": tool.name, "description": tool.about, "parameters": form}}
-
-
-def _call(id_: str, name: str, arguments: str) -> Call | None:
-    found = parse_argument(arguments) if len(arguments) <= _MAX_ARGUMENTS else ""
-    return Call(name, found, id_) if name and found else None
-
-
-def _with_ids(calls: Iterator[Call | None]) -> Iterator[Call]:
-    """Yield the calls, each with an id: some servers send none, but require one in the answer."""
-    for number, call in enumerate(filter(None, calls), 1):
-        yield call if call.id else Call(call.tool, call.argument, f"call_{number}")
 
 
 def _text(value: object) -> str:

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, read
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.llm import probe
+from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.labextension_lookup import find_labextension
 from exploracoder_jupyter.runs.plugin_diagnosis import diagnose_plugins

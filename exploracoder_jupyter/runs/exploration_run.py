@@ -21,8 +21,8 @@ from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Output, RepositoryTask, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.llm import RecordedRepliesModel
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
+from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, read
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.types import Parameter, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
-from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.construction.knowledge_factory import Advance, open_knowledge
 from exploracoder_jupyter.runs.runnable_examples import runnable_examples
 

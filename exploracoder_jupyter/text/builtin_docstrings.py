@@ -17,7 +17,6 @@ _BUILTIN_TYPES = (
 
 @cache
 def _builtin_openings() -> frozenset[tuple[str, str]]:
-    """Return name and first line of the documentation of the members of builtin types."""
     members = [(name, getattr(owner, name)) for owner in _BUILTIN_TYPES for name in dir(owner) if name[0] != "_"]
     return frozenset((name, _opening(doc)) for name, value in members if (doc := inspect.getdoc(value)))
 

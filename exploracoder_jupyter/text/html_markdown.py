@@ -34,13 +34,10 @@ class Block:
     title: str = ""
     """What a section that starts here is called: the text of a heading, or the path of an API before its signature."""
     anchor: str = ""
-    """The ID of the section that starts here."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Outer:
-    """What the elements around an element determine."""
-
     anchor: str = ""
     language: str = ""
 
@@ -96,8 +93,9 @@ def _read_element(node: Node, outer: _Outer, pieces: _Pieces) -> None:
     elif node.tag in ("code", "tt", "kbd", "samp"):
         pieces.append(f"`{node.text}`" if node.text and "`" not in node.text else node.text)
     elif node.tag in _HEADINGS:
-        pieces.append(_heading(node, outer))
-    elif node.tag == "dt" and _is_signature(node):
+        title, anchor = node.text, node.attributes.get("id") or outer.anchor
+        pieces.append(Block("heading", title and f"{_HEADINGS[node.tag]} {title}", title, anchor))
+    elif node.tag == "dt" and ("sig" in node.classes or any(node.find_all(class_="descname"))):
         path = node.attributes.get("id", "")
         fence = _fence(node.text.replace("[source]", "").strip(), "python")
         pieces.append(replace(fence, title=path, anchor=path))
@@ -116,30 +114,13 @@ def _read_container(node: Node, outer: _Outer, pieces: _Pieces) -> None:
     pieces.extend(edge)
 
 
-def _heading(node: Node, outer: _Outer) -> Block:
-    title = node.text
-    return Block(
-        "heading", title and f"{_HEADINGS[node.tag]} {title}", title, node.attributes.get("id") or outer.anchor
-    )
-
-
-def _is_signature(node: Node) -> bool:
-    """Return whether Sphinx generated this term for an API; versions before 4 mark only its parts."""
-    return "sig" in node.classes or ("id" in node.attributes and any(node.find_all(class_="descname")))
-
-
 def _list(node: Node, outer: _Outer) -> list[Block]:
     items = _children(node, outer)
-    if any(block.title for _, blocks in items for block in blocks):
+    is_deep = any(block.title or (block.kind == "code" and node.tag == "dl") for _, blocks in items for block in blocks)
+    if is_deep:
         return [block for _, blocks in items for block in blocks]
-    return [Block("list", "\n".join(_item("- " if tag == "li" else "", blocks) for tag, blocks in items))]
-
-
-def _terms(node: Node, outer: _Outer) -> list[Block]:
-    terms = _children(node, outer)
-    if any(block.title or block.kind == "code" for _, blocks in terms for block in blocks):
-        return [block for _, blocks in terms for block in blocks]
-    return [Block("list", "\n".join(_item("    " if tag == "dd" else "", blocks) for tag, blocks in terms))]
+    marks = {"li": "- "} if node.tag != "dl" else {"dd": "    "}
+    return [Block("list", "\n".join(_item(marks.get(tag, ""), blocks) for tag, blocks in items))]
 
 
 def _item(mark: str, blocks: Iterable[Block]) -> str:
@@ -147,7 +128,6 @@ def _item(mark: str, blocks: Iterable[Block]) -> str:
 
 
 def _table(node: Node, outer: _Outer) -> list[Block]:
-    """Return the content of a table, with rows that follow one another as one block."""
     found: list[Block] = []
     for block in _blocks(node, outer):
         if block.kind == "table" and found and found[-1].kind == "table":
@@ -157,7 +137,6 @@ def _table(node: Node, outer: _Outer) -> list[Block]:
 
 
 def _row(node: Node, outer: _Outer) -> list[Block]:
-    """Return a row of a table, or the content of its cells if that is more than words."""
     cells = _children(node, outer)
     if any(len(blocks) > 1 or blocks[0].kind != "prose" for _, blocks in cells if blocks):
         return [block for _, blocks in cells for block in blocks]
@@ -167,7 +146,6 @@ def _row(node: Node, outer: _Outer) -> list[Block]:
 
 
 def _children(node: Node, outer: _Outer) -> list[tuple[str, list[Block]]]:
-    """Return the tag and the blocks of each child."""
     children = (child if isinstance(child, Node) else Node("", children=[child]) for child in node.children)
     found = [(child.tag, _blocks(Node("", children=[child]), outer)) for child in children]
     return [(tag, blocks) for tag, blocks in found if tag or blocks]
@@ -176,7 +154,7 @@ def _children(node: Node, outer: _Outer) -> list[tuple[str, list[Block]]]:
 _STRUCTURES: dict[str, Callable[[Node, _Outer], list[Block]]] = {
     "ul": _list,
     "ol": _list,
-    "dl": _terms,
+    "dl": _list,
     "table": _table,
     "tr": _row,
 }

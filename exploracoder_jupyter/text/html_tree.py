@@ -86,8 +86,7 @@ def parse_html(text: str, *, xhtml: bool = False) -> Node:
 
     Invisible characters are left out. In XHTML an element can close itself.
 
-    Raises:
-        MissingRequirement: If lxml is not installed.
+    Raises MissingRequirement if lxml is not installed.
     """
     try:
         from lxml import etree  # installed by an extra
@@ -97,13 +96,11 @@ def parse_html(text: str, *, xhtml: bool = False) -> Node:
         ) from error
     builder = _Builder()
     parser = etree.HTMLParser(encoding="utf-8", target=builder, no_network=True)
-    parser.feed((text if xhtml else _replace_tags(text)).encode("utf-8", "replace"))
+    if not xhtml:
+        text = _SELF_CLOSING.sub(">", _HTML4_INLINE.sub(r"<\1span", _HTML4_BLOCKS.sub(r"<\1div", text)))
+    parser.feed(text.encode("utf-8", "replace"))
     parser.close()
     return builder.root
-
-
-def _replace_tags(text: str) -> str:
-    return _SELF_CLOSING.sub(">", _HTML4_INLINE.sub(r"<\1span", _HTML4_BLOCKS.sub(r"<\1div", text)))
 
 
 class _Builder:
@@ -120,7 +117,9 @@ class _Builder:
             self._too_deep += 1
             return
         node = Node(tag, dict(islice(attributes.items(), _MAX_ATTRIBUTES)))
-        self._parent_of(tag).children.append(node)
+        # lxml puts newer HTML's elements into a head that is not closed explicitly; they belong outside of it.
+        belongs_in_body = self._open[-1].tag == "head" and tag not in _IN_HEAD
+        self._open[-2 if belongs_in_body else -1].children.append(node)
         self._open.append(node)
 
     def end(self, _tag: str) -> None:
@@ -137,11 +136,3 @@ class _Builder:
 
     def close(self) -> None:
         """Finish the page."""
-
-    def _parent_of(self, tag: str) -> Node:
-        """Return the parent of a new element.
-
-        lxml puts newer HTML's elements into a head that is not closed explicitly; they belong outside of it.
-        """
-        belongs_in_body = self._open[-1].tag == "head" and tag not in _IN_HEAD
-        return self._open[-2] if belongs_in_body else self._open[-1]

@@ -95,7 +95,6 @@ class LexicalIndex:
         return sum(highest) / max(len(highest), 1) * len(terms)
 
     def _entries(self, term: str) -> slice:
-        """Return where the rows and scores of a term are stored; empty if it does not occur."""
         at = self._vocabulary.get(term)
         return slice(0, 0) if at is None else slice(self._starts[at], self._starts[at + 1])
 

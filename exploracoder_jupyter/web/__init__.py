@@ -13,21 +13,17 @@ from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.saved_pages import SavedPages
 from exploracoder_jupyter.web.search_engines import DuckDuckGo, SearXNG, UrlTemplate
 from exploracoder_jupyter.web.web_source import WebSource
-from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
+from exploracoder_jupyter.web.web_types import SearchEngine
 
 __all__ = [
     "DuckDuckGo",
     "HttpClient",
-    "Page",
     "PageFetcher",
-    "PageReader",
     "SavedPages",
     "SearXNG",
     "SearchEngine",
-    "SearchHit",
     "UrlTemplate",
     "WebCache",
-    "WebError",
     "WebSource",
     "origin_of",
 ]

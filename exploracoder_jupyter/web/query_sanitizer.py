@@ -6,12 +6,12 @@ Secrets, addresses, paths, and whatever else could identify this machine or its 
 from __future__ import annotations
 
 import re
+import textwrap
 
 from exploracoder_jupyter.core.secrets.secret_names import is_credential_name
 from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
 
 _MAX_QUERY_CHARS = 200
-"""Characters of a query."""
 _PRIVATE_PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -33,23 +33,15 @@ _PAIR = re.compile(
 
 def sanitize_query(query: str) -> str:
     """Return the query as it may be sent; empty if nothing is left of it."""
-    query = _without_credentials(query[:2000])
-    for pattern in _PRIVATE_PATTERNS:
-        query = pattern.sub(" ", query)
-    words = query.replace("`", " ").split()
-    text = ""
-    for word in words:
-        if len(text) + len(word) + 1 > _MAX_QUERY_CHARS:
-            break
-        text = f"{text} {word}".strip()
-    return text if re.search(r"\w", text) else ""
-
-
-def _without_credentials(query: str) -> str:
-    """Remove the names of credentials with their values."""
-    parts, end = [], 0
+    query, parts, end = query[:2000], [], 0
     for pair in _PAIR.finditer(query):
         if pair.start() >= end and is_credential_name(pair[1]):
             parts.append(query[end : pair.start()])
             end = pair.end("value")
-    return " ".join([*parts, query[end:]])
+    rest = " ".join([*parts, query[end:]])
+    for pattern in _PRIVATE_PATTERNS:
+        rest = pattern.sub(" ", rest)
+    text = textwrap.shorten(
+        rest.replace("`", " "), _MAX_QUERY_CHARS, placeholder="", break_long_words=False, break_on_hyphens=False
+    )
+    return text if re.search(r"\w", text) else ""

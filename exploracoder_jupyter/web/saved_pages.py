@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections import deque
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from html import unescape
-from itertools import islice
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -17,9 +15,8 @@ import anyio.to_thread
 
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
-from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES, MAX_SAVED_PAGES
 from exploracoder_jupyter.web.reading.site_rules import extract_content
-from exploracoder_jupyter.web.web_types import Page, PageFormat, SearchHit, WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, Page, PageFormat, SearchHit, WebError
 
 _FORMS: dict[str, PageFormat] = {
     ".html": "html",
@@ -29,10 +26,9 @@ _FORMS: dict[str, PageFormat] = {
     ".txt": "text",
     ".rst": "text",
 }
+MAX_SAVED_PAGES = 2_000
 _MAX_ENTRIES = 100_000
-"""Directory entries that are examined."""
 _HEAD_CHARS = 20_000
-"""Characters searched for the address that a page was saved from."""
 _CANONICAL = re.compile(r"<link\b[^>]{0,500}?\brel\s*=\s*[\"']?canonical\b[^>]{0,2000}>", re.IGNORECASE)
 _HREF = re.compile(r"\bhref\s*=\s*[\"']?([^\s\"'>]+)", re.IGNORECASE)
 _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
@@ -63,19 +59,11 @@ class SavedPages:
         Thread(target=read, name="saved pages", daemon=True).start()
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the pages with the best sections, best first.
-
-        Raises:
-            WebError: If the folder does not exist.
-        """
+        """Return the pages with the best sections, best first. Raises WebError if the folder does not exist."""
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
     async def read(self, address: str) -> Page:
-        """Return the page of a hit.
-
-        Raises:
-            WebError: If there is no such page.
-        """
+        """Return the page of a hit. Raises WebError if there is no such page."""
         pages = await anyio.to_thread.run_sync(self._read, abandon_on_cancel=True)
         if address not in pages:
             raise WebError("The folder does not contain this page.")
@@ -99,19 +87,16 @@ class SavedPages:
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for page in islice(self._pages_found(pages), MAX_SAVED_PAGES):
+        for path in _files(self._folder):
+            page = self._page(path, pages) if len(pages) < MAX_SAVED_PAGES else None
+            if page is None:
+                continue
             pages[page.address] = page
             for section in extract_content(page).sections:
                 self._sections.append((page.address, section.title))
                 texts.append(f"{section.title} {section.text}")
         self._index = LexicalIndex.build(texts)
         return pages
-
-    def _pages_found(self, others: Container[str]) -> Iterator[Page]:
-        """Yield the pages of the folder, then those of its subfolders, by name."""
-        for path in islice(_walk_folder(self._folder), _MAX_ENTRIES):
-            if page := self._page(path, others):
-                yield page
 
     def _page(self, path: Path, others: Container[str]) -> Page | None:
         form = _FORMS.get(path.suffix.lower())
@@ -127,28 +112,17 @@ class SavedPages:
         return Page(address if address and address not in others else name, form, text)
 
 
-def _walk_folder(folder: Path) -> Iterator[Path]:
-    """Yield everything in the folder and its subfolders, folders included. Links are not followed."""
-    queue = deque([folder])
-    while queue:
-        for path, is_folder in _entries(queue.popleft()):
-            if is_folder:
-                queue.append(path)
-            yield path
-
-
-def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """List a folder by name, with whether each entry is a folder; of too many entries only the first ones found."""
-    try:
-        with os.scandir(folder) as entries:
-            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MAX_ENTRIES)]
-    except OSError:
-        return []
-    return sorted(found)
+def _files(folder: Path) -> Iterator[Path]:
+    left = _MAX_ENTRIES
+    for at, folders, names in os.walk(folder):  # does not follow links to folders
+        folders.sort()
+        yield from (Path(at, name) for name in sorted(names)[:left])
+        left -= len(folders) + len(names)
+        if left <= 0:
+            return
 
 
 def _saved_from(text: str) -> str:
-    """Return the address from the comment that browsers write, or from the page's canonical link."""
     comment, link = _SAVED_FROM.search(text[:_HEAD_CHARS]), _CANONICAL.search(text[:_HEAD_CHARS])
     address = comment[1] if comment else ""
     if not address and link:

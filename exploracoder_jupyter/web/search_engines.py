@@ -30,10 +30,8 @@ class DuckDuckGo:
     """DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself."""
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the package is missing or can no longer search DuckDuckGo, or the search fails.
+        """Return the best hits, best first. Raises WebError if the package is missing or can no longer search
+        DuckDuckGo, or the search fails.
         """
         return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
 
@@ -65,11 +63,7 @@ class SearXNG:
         self._address = base if base.endswith("/search") else f"{base}/search"
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the server cannot be reached or does not return JSON.
-        """
+        """Return the best hits, best first. Raises WebError if the server cannot be reached or does not return JSON."""
         url = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
         try:
             answer = await self._http.get(url, _JSON, trusted=origin_of(url))
@@ -87,10 +81,8 @@ class UrlTemplate:
         self._template = template
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the site cannot be reached, or returns neither JSON nor a page.
+        """Return the best hits, best first. Raises WebError if the site cannot be reached, or returns neither JSON nor
+        a page.
         """
         url = self._template.replace("{query}", quote_plus(query))
         answer = await self._http.get(url, (*_JSON, "text/html"), trusted=origin_of(url))
@@ -110,7 +102,6 @@ def _from_json(text: str, base: str) -> list[SearchHit]:
 
 
 def _objects(value: JsonValue) -> Iterator[dict[str, JsonValue]]:
-    """Yield the objects in a JSON value in order, outer ones first; of too many values only the first ones."""
     stack = [value]
     for _ in range(_MAX_VALUES):
         if not stack:
@@ -139,13 +130,14 @@ def _hit(item: dict[str, JsonValue], base: str) -> SearchHit | None:
 
 
 def _from_page(text: str, base: str) -> list[SearchHit]:
-    """Return the links of a results page; if some are in headings, only those."""
     root = parse_html(text)
     remove_hidden(root)
     content = find_main_element(root)
     in_headings = [node for heading in content.walk() if heading.tag in _HEADINGS for node in heading.find_all(tag="a")]
     links = [_link(node, base) for node in in_headings or content.find_all(tag="a")]
-    return _deduplicate(hit for hit in links if len(hit.title) > 3 and not _is_search(hit.address, base))
+    own = urlsplit(base)[1:3]  # links to it lead to other pages of results
+    hits = (hit for hit in links if origin_of(hit.address) and urlsplit(hit.address)[1:3] != own)
+    return _deduplicate(hit for hit in hits if len(hit.title) > 3)
 
 
 def _link(node: Node, base: str) -> SearchHit:
@@ -153,11 +145,6 @@ def _link(node: Node, base: str) -> SearchHit:
     query = parse_qs(urlsplit(address).query)
     inner = next((query[name][0] for name in _WRAPPER_PARAMETERS if name in query and origin_of(query[name][0])), "")
     return SearchHit(node.text, inner or address)
-
-
-def _is_search(address: str, base: str) -> bool:
-    """Return whether a link leads to a page of search results."""
-    return not origin_of(address) or urlsplit(address)[1:3] == urlsplit(base)[1:3]
 
 
 def _deduplicate(hits: Iterable[SearchHit]) -> list[SearchHit]:

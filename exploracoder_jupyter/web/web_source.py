@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from urllib.parse import urlsplit
 
@@ -17,17 +17,16 @@ from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.page_limits import MAX_PAGES_TRIED
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
 from exploracoder_jupyter.web.reading.page_sections import Section
 from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
 
 _MAX_HITS = 8
+_MAX_PAGES_TRIED = 3
+"""How many hits of a search are tried until a page has usable text."""
 _MAX_QUERIES = 20
-"""Searches in one run."""
 _MAX_FAILURES = 2
-"""Consecutive failed searches after which the web is no longer searched."""
 _TITLE_CHARS, _LICENCE_CHARS, _SUMMARY_CHARS = 120, 120, 500
 _ANCHOR = re.compile(r"[\w.:-]{1,120}")
 _SECONDS = 9.0
@@ -40,6 +39,8 @@ class WebSource:
     `name` separates the cached results of different engines. `say` receives each message about failures once; `clean`
     removes known secrets from a query.
     """
+
+    kind: SourceKind = "web"
 
     def __init__(
         self,
@@ -62,11 +63,6 @@ class WebSource:
         self._failures = 0
         self._lock = anyio.Lock()
 
-    @property
-    def kind(self) -> SourceKind:
-        """Always `web`."""
-        return "web"
-
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages of the first page that yields some, best first; empty if there are none."""
         sanitized = sanitize_query(self._clean(query))
@@ -85,14 +81,19 @@ class WebSource:
         hits: list[SearchHit] = []
         with anyio.move_on_after(_SECONDS) as scope:
             hits = await self._find_hits(query)
-            if passages := await self._first_passages(hits[:MAX_PAGES_TRIED], query):
+            if passages := await self._first_passages(hits[:_MAX_PAGES_TRIED], query):
                 return passages
         if scope.cancelled_caught and not hits:
             raise WebError(f"Searching the web timed out after {_SECONDS:g} s.")
-        return [_summary(hit) for hit in hits[:MAX_PAGES_TRIED] if hit.summary and origin_of(hit.address)]
+        summaries = []
+        for hit in hits[:_MAX_PAGES_TRIED]:
+            if hit.summary and origin_of(hit.address):
+                host = urlsplit(hit.address).hostname or ""
+                title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
+                summaries.append(Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address))
+        return summaries
 
     async def _first_passages(self, hits: Sequence[SearchHit], query: str) -> list[Passage]:
-        """Return the passages of the first page that has some."""
         for hit in hits:
             try:
                 page = await self._reader.read(hit.address)
@@ -121,7 +122,6 @@ class WebSource:
         return hits
 
     def _failed(self, message: str) -> tuple[ScoredPassage, ...]:
-        """Report a failure and return no passages; after too many failures, also report that the web is disabled."""
         self._warn_once(message)
         self._failures += 1
         if self._failures >= _MAX_FAILURES:
@@ -136,25 +136,20 @@ class WebSource:
 
 def _passages(page: Page, hit: SearchHit, query: str) -> list[Passage]:
     content = extract_content(page)
-    found = list(content.sections) if content.ordered else _relevant(query, content.sections)
+    found: Sequence[Section] = content.sections
+    if not content.ordered:
+        index = LexicalIndex.build([f"{section.title} {section.text}" for section in found])
+        found = [found[row] for row in index.best(query)]
     title = _clean_line(content.title or hit.title, _TITLE_CHARS)
-    return [_passage(section, title, address) for section, address in _addressed(found, page.address)]
-
-
-def _relevant(query: str, found: Sequence[Section]) -> list[Section]:
-    index = LexicalIndex.build([f"{section.title} {section.text}" for section in found])
-    return [found[row] for row in index.best(query)]
-
-
-def _addressed(found: Sequence[Section], address: str) -> Iterator[tuple[Section, str]]:
-    """Yield each section with its address, made unique."""
     seen: Counter[str] = Counter()
+    passages = []
     for section in found:
-        place = section.anchor if origin_of(section.anchor) else address
-        if _ANCHOR.fullmatch(section.anchor) and place == address:
-            place = f"{address}#{section.anchor}"
+        place = section.anchor if origin_of(section.anchor) else page.address
+        if _ANCHOR.fullmatch(section.anchor) and place == page.address:
+            place = f"{page.address}#{section.anchor}"
         seen[place] += 1
-        yield section, place if seen[place] == 1 else f"{place} ({seen[place]})"
+        passages.append(_passage(section, title, place if seen[place] == 1 else f"{place} ({seen[place]})"))
+    return passages
 
 
 def _passage(section: Section, page: str, place: str) -> Passage:
@@ -162,12 +157,6 @@ def _passage(section: Section, page: str, place: str) -> Passage:
     title = (own or page) if page in own or own in page else f"{page}: {own}"
     licence = _clean_line(section.licence, _LICENCE_CHARS)
     return Passage("web", title, section.text, place, section.apis, licence=licence)
-
-
-def _summary(hit: SearchHit) -> Passage:
-    host = urlsplit(hit.address).hostname or ""
-    title = f"{_clean_line(hit.title, _TITLE_CHARS)} ({host}, as the search engine shows it)"
-    return Passage("web", title, _clean_line(hit.summary, _SUMMARY_CHARS), hit.address)
 
 
 def _clean_line(text: str, max_chars: int) -> str:

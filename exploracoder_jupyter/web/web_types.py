@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
+MAX_PAGE_BYTES: Final = 2_000_000
 PageFormat = Literal["html", "markdown", "text", "questions"]
 """Format of a page's text; `questions` is a question with its answers as JSON from the Stack Exchange API."""
 
@@ -17,7 +18,6 @@ class SearchHit:
     title: str
     address: str
     summary: str = ""
-    """The search engine's summary of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,7 @@ class SearchEngine(Protocol):
     """A search engine. Implementations: DuckDuckGo, SearXNG, a URL template, a folder."""
 
     async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first.
-
-        Raises:
-            WebError: If the search fails.
-        """
+        """Return the best hits, best first. Raises WebError if the search fails."""
         ...
 
 
@@ -55,9 +51,5 @@ class PageReader(Protocol):
     """Reads the page that a hit points to."""
 
     async def read(self, address: str) -> Page:
-        """Return the page.
-
-        Raises:
-            WebError: If it cannot be read, or must not be.
-        """
+        """Return the page. Raises WebError if it cannot be read, or must not be."""
         ...

@@ -8,7 +8,7 @@ import anyio
 import nbformat
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.runs import Order, run
 
 VARYING = {

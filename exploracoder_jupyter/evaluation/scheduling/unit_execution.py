@@ -11,7 +11,8 @@ from exploracoder_jupyter.core.errors import format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RateLimit, RateLimitedModel
 from exploracoder_jupyter.evaluation.units.unit import Unit
-from exploracoder_jupyter.llm import ReplyArchive, ReplyRecording
+from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 
 RunUnit = Callable[..., Awaitable[UnitResult]]
 """Runs a unit and its tests, as `units.unit_runner.run_unit` does. Can be pickled."""

@@ -17,11 +17,8 @@ from exploracoder_jupyter.knowledge.extraction.api_path_resolver import is_publi
 from exploracoder_jupyter.knowledge.extraction.docstring_examples import MAX_EXAMPLES
 
 _MAX_ADDED_CHARS = 4_000
-"""Characters that a document may add to a docstring."""
 _MIN_NAME_CHARS = 3
-"""Minimum length of an import name that contains the requested name or is contained in it."""
 _REPETITION_OVERLAP = 0.7
-"""A text is a repetition if at least this fraction of its words occurs in the other text."""
 
 
 @dataclass(slots=True)
@@ -29,9 +26,7 @@ class AssignedApis:
     """The APIs of documents, grouped by library."""
 
     by_library: dict[str, dict[str, ApiDoc]] = field(default_factory=dict)
-    """Maps import name to path to API."""
     foreign: list[ApiDoc] = field(default_factory=list)
-    """APIs that belong to no library of this run."""
 
 
 def guess_import_name(asked: str, documents: Documents, taken: Iterable[str]) -> str:
@@ -87,7 +82,6 @@ def _locate(
     tails: Mapping[str, Mapping[str, str]],
     described: Sequence[str],
 ) -> tuple[str, str] | None:
-    """Return the library and the complete path of an API; None if it belongs to none."""
     root = api.path.partition(".")[0]
     for library, paths in known.items():
         if root == library.partition(".")[0] and "." in api.path:
@@ -103,7 +97,6 @@ def _locate(
 
 
 def _resolve(path: str, paths: Mapping[str, str]) -> str | None:
-    """Return the known path of an API, looked up by its own path or that of its owner."""
     if path in paths or "." not in path:
         return paths.get(path)
     owner, _, name = path.rpartition(".")
@@ -151,16 +144,14 @@ def _merge_descriptions(first: ApiDoc, other: ApiDoc) -> str:
 
 
 def _repeats(text: str, other: str) -> bool:
-    """Return whether most of a text's words also occur in the other text."""
     words = set(text.split())
     return len(words & set(other.split())) >= _REPETITION_OVERLAP * len(words)
 
 
 def _merge_parameters(first: Sequence[Parameter], other: Sequence[Parameter]) -> tuple[Parameter, ...]:
-    """Return the first parameters, completed from the others; the others if there are no first ones."""
     by_name = {row.name.lstrip("*"): row for row in other}
-    return tuple(_merge_parameter(row, by_name.get(row.name.lstrip("*"), row)) for row in first) or tuple(other)
-
-
-def _merge_parameter(row: Parameter, other: Parameter) -> Parameter:
-    return Parameter(row.name, row.type or other.type, row.default or other.default, row.about or other.about)
+    pairs = ((row, by_name.get(row.name.lstrip("*"), row)) for row in first)
+    return tuple(
+        Parameter(row.name, row.type or more.type, row.default or more.default, row.about or more.about)
+        for row, more in pairs
+    ) or tuple(other)

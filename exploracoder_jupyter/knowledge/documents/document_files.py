@@ -31,9 +31,7 @@ MAX_FILES = 10_000
 MAX_BYTES = 256_000_000
 """Bytes of all documents together, unpacked."""
 MAX_ENTRIES = 100_000
-"""Directory entries that are examined in a folder."""
 MAX_DEPTH = 24
-"""Nesting depth of folders."""
 MAX_SECONDS = 120.0
 """Time for reading all documents of a run; what was read until then is used."""
 MAX_FILE_SECONDS = 15.0
@@ -52,6 +50,7 @@ _LOCAL_ONLY = "Nothing is loaded from the network: give a file, a folder or a .z
 _COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END_RECORD = b"PK\x05\x06"
 
+REMEDY = "Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, an OpenAPI file, or text."
 LINK = "link or no regular file"
 TOO_LARGE = "too large"
 UNREADABLE = "unreadable"
@@ -80,7 +79,6 @@ class ReadProgress:
     bytes: int = 0
     until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
     skipped: Counter[str] = field(default_factory=Counter)
-    """Counts the documents that were not read, by reason."""
     too_slow: dict[str, float] = field(default_factory=dict)
     """Maps the names of documents that took too long to read to their time limit in seconds."""
 
@@ -102,10 +100,8 @@ class ReadProgress:
 
 
 def iter_documents(path: Path, reading: ReadProgress) -> Iterator[File]:
-    """Yield the documents at this path by name, front pages first.
-
-    Raises:
-        UsageError: If nothing is there, or nothing of it can be read.
+    """Yield the documents at this path by name, front pages first. Raises UsageError if nothing is there, or nothing of
+    it can be read.
     """
     try:
         mode = path.stat().st_mode
@@ -190,7 +186,6 @@ def _read_archive(path: Path, reading: ReadProgress) -> Iterator[File]:
 
 
 def _directory_size(path: Path) -> int:
-    """Return the size of the central directory according to the archive's end record; 0 if there is none."""
     with path.open("rb") as file:
         file.seek(-min(path.stat().st_size, 66_000), os.SEEK_END)
         tail = file.read()
@@ -244,7 +239,4 @@ def _front_first(name: str) -> tuple[bool, int, str]:
 
 
 def _usage_error(path: Path, why: str) -> UsageError:
-    return UsageError(
-        f"The documentation {str(path)!r} {why}.",
-        remedy="Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, an OpenAPI file, or text.",
-    )
+    return UsageError(f"The documentation {str(path)!r} {why}.", remedy=REMEDY)

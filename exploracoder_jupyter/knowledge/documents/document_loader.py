@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from anyio import ClosedResourceError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents.document_files import (
     OVER_LIMITS,
+    REMEDY,
     UNREADABLE,
     File,
     ReadProgress,
@@ -25,9 +26,9 @@ from exploracoder_jupyter.knowledge.documents.document_files import (
 from exploracoder_jupyter.knowledge.documents.document_page import Page
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
-from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
+from exploracoder_jupyter.knowledge.documents.section_passages import at_place, page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples
-from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, parse_stored
 from exploracoder_jupyter.text.characters import encodable
 
 FORMAT = 4
@@ -37,7 +38,6 @@ MAX_APIS = 50_000
 MAX_PASSAGES = 20_000
 MAX_PROGRAMS = 60
 _MAX_FRONT_CHARS = 12_000
-"""Characters of front pages."""
 
 Advance = Callable[[int, int], None]
 """Called with the number of documents read so far and their total number."""
@@ -57,16 +57,14 @@ def read_documents(
 
     `read` parses one of them; the default does so in this process, without a time limit.
 
-    Raises:
-        UsageError: If there is nothing at a path, or nothing of it can be read.
-        MissingRequirement: If a package that reads a kind of document is not installed.
+    Raises UsageError if there is nothing at a path, or nothing of it can be read; MissingRequirement if a package that
+    reads a kind of document is not installed.
     """
     reading = ReadProgress()
     found = list(_find_documents(paths, reading))
     digest = _digest(found)
-    cached = _from_cache(store.get("documents", digest))
-    if cached:
-        return cached
+    if cached := parse_stored(_DOCUMENTS, store.get("documents", digest)):
+        return replace(cached, reopened=True)
     pages = list(_pages(found, reading, advance, read))
     if not any(page for _, page in pages):
         raise _nothing_read_error(paths, reading)
@@ -77,7 +75,6 @@ def read_documents(
 
 
 def _find_documents(paths: Iterable[Path], reading: ReadProgress) -> Iterator[File]:
-    """Yield the documents, each content once, under unique names."""
     bodies: set[bytes] = set()
     names: set[str] = set()
     for path in paths:
@@ -95,13 +92,6 @@ def _digest(found: Iterable[File]) -> str:
         sum_.update(f"\0{file.name}\0{len(file.body)}\0".encode())
         sum_.update(file.body)
     return sum_.hexdigest()
-
-
-def _from_cache(body: bytes | None) -> Documents | None:
-    try:
-        return replace(_DOCUMENTS.validate_json(body), reopened=True) if body else None
-    except ValidationError:
-        return None
 
 
 def _pages(
@@ -125,7 +115,7 @@ def _pages(
 
 
 def _combine(pages: Sequence[tuple[str, Page]], reading: ReadProgress, digest: str) -> Documents:
-    apis = [replace(api, origin=_origin(name, api.origin)) for name, page in pages for api in page.apis]
+    apis = [replace(api, origin=at_place(name, api.origin)) for name, page in pages for api in page.apis]
     passages = [passage for name, page in pages for passage in page_passages(name, page)]
     front = [page for name, page in pages if Path(name).stem.lower() in ("readme", "index")]
     front_text = "\n\n".join(
@@ -145,19 +135,10 @@ def _combine(pages: Sequence[tuple[str, Page]], reading: ReadProgress, digest: s
     )
 
 
-def _origin(name: str, place: str) -> str:
-    if not place:
-        return name
-    return f"{name}{place}" if place.startswith("#") else f"{name}, {place}"
-
-
 def _nothing_read_error(paths: Sequence[Path], reading: ReadProgress) -> UsageError:
     where = ", ".join(repr(str(path)) for path in paths)
     skipped = Counter(reading.skipped)
     if reading.too_slow:
         skipped["too slow to read"] = len(reading.too_slow)
     why = f" ({', '.join(f'{count:,} {reason}' for reason, count in sorted(skipped.items()))})" if skipped else ""
-    return UsageError(
-        f"No documentation could be read at {where}{why}.",
-        remedy="Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, an OpenAPI file, or text.",
-    )
+    return UsageError(f"No documentation could be read at {where}{why}.", remedy=REMEDY)

@@ -21,7 +21,6 @@ from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathReso
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _OPENING_CHARS = 60
-"""Characters by which a text is recognized."""
 _MAX_FRONT_CHARS = 6_000
 """Characters of the documents' front page that are added to a library's own README."""
 
@@ -31,7 +30,6 @@ class MissingLibrary:
     """A library that cannot be read here."""
 
     asked: str
-    """The name as the user wrote it."""
     why: ExploraError
 
 
@@ -48,19 +46,26 @@ class MergedLibraries:
 
 
 def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documents) -> MergedLibraries:
-    """Merge libraries and documents.
-
-    Raises:
-        ExploraError: If a library cannot be read and the documents describe no API of it.
+    """Merge libraries and documents. Raises ExploraError if a library cannot be read and the documents describe no API
+    of it.
     """
     taken = {one.info.name for one in read if isinstance(one, Surface)}
     import_names = {
         one.asked: guess_import_name(one.asked, documents, taken) for one in read if isinstance(one, MissingLibrary)
     }
-    known = {one.info.name: _paths(one) for one in read if isinstance(one, Surface)}
+    known = {
+        one.info.name: one.aliases | {api.path: api.path for api in one.apis}
+        for one in read
+        if isinstance(one, Surface)
+    }
     own = assign_apis(documents.apis, known, list(import_names.values()))
     others = [one for one in read if isinstance(one, Surface) and _is_other_version(one.info, documents)]
-    notices = [*documents.notices, *(_version_notice(one.info, documents) for one in others)]
+    notices = [*documents.notices]
+    notices += [
+        f"The documents describe {documents.project}, but version {one.info.version} is installed. APIs that only the "
+        "documents describe are left out."
+        for one in others
+    ]
     surfaces: list[Surface] = []
     for one in read:
         if isinstance(one, Surface):
@@ -80,10 +85,6 @@ def merge_documents(read: Sequence[Surface | MissingLibrary], documents: Documen
     return MergedLibraries(tuple(surfaces), passages, tuple(notices), unread)
 
 
-def _paths(surface: Surface) -> dict[str, str]:
-    return {**surface.aliases, **{api.path: api.path for api in surface.apis}}
-
-
 def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *, adds: bool) -> Surface:
     """Add what documents say to a library. Its own code takes precedence.
 
@@ -101,20 +102,12 @@ def _extend(surface: Surface, found: dict[str, ApiDoc], documents: Documents, *,
 
 
 def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
-    """Return whether the documents describe another version of this library, which may have other APIs."""
     version, installed = documents.version, f"{info.version}."
     is_same = normalize_name(documents.project.removesuffix(version)) in (
         normalize_name(info.name),
         normalize_name(info.distribution),
     )
     return bool(version) and is_same and not installed.startswith(f"{version}.")
-
-
-def _version_notice(info: LibraryInfo, documents: Documents) -> str:
-    return (
-        f"The documents describe {documents.project}, but version {info.version} is installed. APIs that only the "
-        "documents describe are left out."
-    )
 
 
 def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
@@ -143,12 +136,8 @@ def _unassigned(apis: Iterable[ApiDoc], passages: Iterable[Passage]) -> Iterator
     for api in apis:
         opening = api.description[:_OPENING_CHARS]
         if opening and not any(opening in text for text in texts.get(_file_of(api.origin), ())):
-            yield _passage(api)
+            yield Passage("documentation", f"{api.path}{api.signature}", api.description, api.origin)
 
 
 def _file_of(origin: str) -> str:
     return origin.partition("#")[0].partition(", ")[0]
-
-
-def _passage(api: ApiDoc) -> Passage:
-    return Passage("documentation", f"{api.path}{api.signature}", api.description or api.path, api.origin)

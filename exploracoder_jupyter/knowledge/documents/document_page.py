@@ -20,7 +20,6 @@ class Section:
     place: str = ""
     """Position in the document: an anchor, `line 12`, `cell 3`."""
     code: bool = False
-    """Whether it consists of Python code only."""
 
 
 @dataclass(frozen=True, slots=True)

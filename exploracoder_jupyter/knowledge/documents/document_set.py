@@ -9,7 +9,6 @@ from exploracoder_jupyter.knowledge.documents.readers.signature_parser import re
 from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_examples, docstring_sections
 
 _MAX_LISTED = 5
-"""How many documents that take too long are listed by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,6 @@ class Documents:
     too_slow: tuple[tuple[str, float], ...] = ()
     """Documents left out because reading them took too long, with their time limit in seconds."""
     reopened: bool = False
-    """Whether it comes from the cache."""
     digest: str = ""
     """Hash of everything that was read and of the format version."""
 

@@ -1,24 +1,40 @@
-"""Searches the passages of documents by their words; the index is cached by content."""
+"""Searches the passages of documents by their words; the index is cached by content.
+
+A library's own README and guides are often the only place where a query language is described. Most of their sections
+do not help with a task, so they are found only where they share words with the query, and few.
+"""
 
 from __future__ import annotations
 
 import re
 import threading
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import anyio.to_thread
 import numpy as np
 
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.documents.shipped_guides import MOST_FOUND, is_about
+from exploracoder_jupyter.knowledge.documents.document_files import File
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
+from exploracoder_jupyter.knowledge.documents.section_passages import page_passages
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
+from exploracoder_jupyter.text.tokenizer import tokens
 
 _FORMAT = "2"
 _MENTION = re.compile(r"([A-Za-z_][\w.]*)\(|`([A-Za-z_][\w.]*)")
 _MAX_APIS = 8
+_MOST_FOUND = 2
+_LEAST_SHARED = 2
+_LEAST_SHARE = 0.25
+_USELESS = re.compile(
+    r"\b(?:install|licen[cs]e|contribut|citation|citing|sponsor|changelog|badge|acknowledg|development|support|author"
+    r"|roadmap|release)",
+    re.IGNORECASE,
+)
 
 
 def unambiguous_names(apis: Iterable[ApiDoc]) -> dict[str, str]:
@@ -59,22 +75,13 @@ class DocumentSource:
         self._index: LexicalIndex | None = None
         self._lock = threading.Lock()
 
-    @property
-    def passages(self) -> Sequence[Passage]:
-        """All searchable passages."""
-        return self._passages
-
     async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
         """Return at most k passages that share words with the query, best first."""
         shipped = await self._shipped.search(query, k) if self._shipped else ()
-        own = await self._search_own(query, k)
-        return [*own, *[hit for hit in shipped if is_about(query, hit)][:MOST_FOUND]]
-
-    async def _search_own(self, query: str, k: int) -> Sequence[ScoredPassage]:
-        if not self._passages:
-            return ()
-        # An abandoned search finishes indexing in its thread, for the next search.
-        return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
+        own: Sequence[ScoredPassage] = ()
+        if self._passages:  # an abandoned search finishes indexing in its thread, for the next search
+            own = await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
+        return [*own, *[hit for hit in shipped if _is_about(query, hit)][:_MOST_FOUND]]
 
     def _search(self, query: str, k: int) -> list[ScoredPassage]:
         with self._lock:
@@ -84,7 +91,6 @@ class DocumentSource:
         return [ScoredPassage(self._with_apis(self._passages[row]), float(scores[row])) for row in order]
 
     def _with_apis(self, passage: Passage) -> Passage:
-        """Return the passage with the APIs that it mentions."""
         mentions = (call or quoted for call, quoted in _MENTION.findall(passage.text))
         found = dict.fromkeys(
             self._names[name] for name in (one.rpartition(".")[2] for one in mentions) if name in self._names
@@ -104,3 +110,17 @@ class DocumentSource:
         if self._store:
             self._store.put("passages", key, pack_arrays(index.arrays()))
         return index
+
+
+def guide_passages(surface: Surface) -> Iterator[Passage]:
+    """Yield the passages of the texts that a library ships, except for sections that do not describe its use."""
+    for name, text in surface.guides:
+        page = parse_page(File(name, text.encode("utf-8", "replace")))
+        found = page_passages(f"{surface.info.titled}, {name}", page)
+        yield from (passage for passage in found if not _USELESS.search(passage.title))
+
+
+def _is_about(query: str, hit: ScoredPassage) -> bool:
+    asked = set(tokens(query))
+    shared = asked & set(tokens(f"{hit.passage.title} {hit.passage.text}"))
+    return len(shared) >= max(_LEAST_SHARED, _LEAST_SHARE * len(asked))

@@ -29,11 +29,8 @@ OpenReader = Callable[[], AbstractContextManager[ReadPage]]
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
-    """The result for one document."""
-
     page: Page | None = None
     problem: Literal["binary", "missing", "unreadable"] = "unreadable"
-    """Why `page` is missing."""
     message: str = ""
     remedy: str = ""
 
@@ -64,14 +61,9 @@ class PageProcess:
                 _kill(self._process)
 
     def __call__(self, file: File) -> Page:
-        """Read one document. Blocks.
-
-        Raises:
-            NotText: If it is binary.
-            TookTooLong: If reading it exceeds the limit of processor time.
-            MissingRequirement: If the package that reads it is not installed, or no process can be started.
-            ValueError: If it is malformed, or crashes the process.
-            anyio.ClosedResourceError: If the context was left.
+        """Read one document. Blocks. Raises NotText if it is binary; TookTooLong if reading it exceeds the limit of
+        processor time; MissingRequirement if the package that reads it is not installed, or no process can be started;
+        ValueError if it is malformed, or crashes the process; anyio.ClosedResourceError if the context was left.
         """
         process = self._get_process()
         line = _request(process, file, self._seconds)
@@ -113,7 +105,6 @@ def _start_process() -> subprocess.Popen[bytes]:
 
 
 def _request(process: subprocess.Popen[bytes], file: File, seconds: float) -> bytes:
-    """Return the reply of the process; empty if it has ended."""
     head = json.dumps({"name": file.name, "size": len(file.body), "seconds": seconds})
     stdin, stdout = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
     with suppress(OSError, ValueError):  # the process has ended, or its pipes are closed
@@ -155,21 +146,16 @@ def _read(file: File) -> _Reply:
         return _Reply(message=type(error).__name__)
 
 
-def _read_limited(file: File, seconds: float) -> bytes:
-    """Read one document; the system kills this process if that takes more processor time."""
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    reply = _REPLY.dump_json(_read(file))
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    return reply
-
-
 def main() -> None:
     """Read documents from standard input and answer each with a line of JSON, until the input is closed."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     while line := requests.readline():
         head = json.loads(line)
         body = requests.read(head["size"])
-        replies.write(_read_limited(File(head["name"], body), head["seconds"]) + b"\n")
+        signal.setitimer(signal.ITIMER_PROF, head["seconds"])  # the system kills this process when it has used them
+        reply = _REPLY.dump_json(_read(File(head["name"], body)))
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        replies.write(reply + b"\n")
         replies.flush()
 
 

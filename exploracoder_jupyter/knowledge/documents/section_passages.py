@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
+from exploracoder_jupyter.knowledge.documents.document_page import Page
 
 MAX_PASSAGE_CHARS = 1_800
-"""Characters of a passage."""
 MIN_PASSAGE_CHARS = 40
 """A shorter text is only the remainder of a heading."""
 
@@ -24,10 +23,11 @@ def page_passages(file: str, page: Page) -> Iterator[Passage]:
         for text in split_text(section.text):
             if len(text) < MIN_PASSAGE_CHARS:
                 continue
-            place = f"{file}{_place(section)}"
+            place = at_place(file, section.place)
             seen[place] += 1
             origin = place if seen[place] == 1 else f"{place}, part {seen[place]}"
-            yield Passage("documentation", _title(page, section, file), text, origin, code=section.code)
+            title = ": ".join(dict.fromkeys(filter(None, (page.title, section.title))))[:200]
+            yield Passage("documentation", title or file, text, origin, code=section.code)
 
 
 def split_text(text: str) -> Iterator[str]:
@@ -48,7 +48,6 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield the blocks separated by blank lines; a fenced block counts as one."""
     block: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -63,12 +62,8 @@ def _blocks(text: str) -> Iterator[str]:
         yield "\n".join(block)
 
 
-def _place(section: Section) -> str:
-    if not section.place:
-        return ""
-    return section.place if section.place.startswith("#") else f", {section.place}"
-
-
-def _title(page: Page, section: Section, file: str) -> str:
-    words = dict.fromkeys(filter(None, (page.title, section.title)))
-    return ": ".join(words)[:200] or file
+def at_place(file: str, place: str) -> str:
+    """Return the origin of what is at a place of a document."""
+    if not place:
+        return file
+    return f"{file}{place}" if place.startswith("#") else f"{file}, {place}"

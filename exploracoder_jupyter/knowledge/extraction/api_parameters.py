@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from exploracoder_jupyter.core.types import Parameter
+from exploracoder_jupyter.text.python_code import parse_python
 
 ParameterRow = Sequence[tuple[str, str, str]]
 """Name with its stars, type and default of each parameter, as the API walker prints them."""
@@ -21,7 +22,10 @@ def merge_parameters(rows: ParameterRow, signature: str, documented: Sequence[Pa
     """
     called = [Parameter(*row) for row in rows] or parse_signature(signature)
     about = {one.name.lstrip("*"): one for one in documented}
-    merged = [_with_description(one, about.pop(one.name.lstrip("*"), None)) for one in called]
+    merged = []
+    for one in called:
+        more = about.pop(one.name.lstrip("*"), None)
+        merged.append(replace(one, type=more.type or one.type, about=more.about) if more else one)
     open_ended = not called or any(one.name.startswith("**") for one in called)
     return (*merged, *(about.values() if open_ended else ()))
 
@@ -40,11 +44,8 @@ def parse_signature(signature: str) -> list[Parameter]:
     """Parse the parameters of a signature given as text: as Python if possible, otherwise by splitting at commas."""
     inner = _inside_parentheses(signature)
     for text in (inner, re.sub(r"[\[\]]", "", inner)):
-        try:
-            tree = ast.parse(f"def f({text}): ...").body[0]
-        except (SyntaxError, ValueError):
-            continue
-        return list(_from_arguments(tree.args)) if isinstance(tree, ast.FunctionDef) else []
+        for node in parse_python(f"def f({text}): ...").body:
+            return list(_from_arguments(node.args)) if isinstance(node, ast.FunctionDef) else []
     parts = (part.strip().partition("=") for part in re.split(r",(?![^(\[{]*[)\]}])", re.sub(r"[\[\]]", "", inner)))
     return [
         Parameter(name.split()[-1], "", default.strip()) for name, _, default in parts if re.search(r"\w\s*$", name)
@@ -52,19 +53,12 @@ def parse_signature(signature: str) -> list[Parameter]:
 
 
 def _inside_parentheses(signature: str) -> str:
-    """Return the text between the outer parentheses."""
     depth = 0
     for at, sign in enumerate(signature):
         depth += (sign in "([{") - (sign in ")]}")
         if not depth:
             return signature[1:at]
     return signature[1:]
-
-
-def _with_description(parameter: Parameter, documented: Parameter | None) -> Parameter:
-    if documented is None:
-        return parameter
-    return replace(parameter, type=documented.type or parameter.type, about=documented.about)
 
 
 def _from_arguments(args: ast.arguments) -> Iterator[Parameter]:

@@ -20,12 +20,11 @@ class PathResolver:
 
     def resolve(self, names: Sequence[str], near: str) -> tuple[str, ...]:
         """Resolve these names as the documentation of `near` means them; unknown names stay as written."""
-        found = (self._resolve_one(name, near) for name in names)
-        return tuple(path for path in dict.fromkeys(found) if path != near)
-
-    def _resolve_one(self, name: str, near: str) -> str:
-        candidates = (self._known.get(candidate) for candidate in self._candidates(name, near))
-        return next(filter(None, candidates), name)
+        found = {}
+        for name in names:
+            paths = (self._known.get(candidate) for candidate in self._candidates(name, near))
+            found[next(filter(None, paths), name)] = True
+        return tuple(path for path in found if path != near)
 
     def _candidates(self, name: str, near: str) -> Iterator[str]:
         """Yield possible paths, nearest first.

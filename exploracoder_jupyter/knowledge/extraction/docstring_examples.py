@@ -15,6 +15,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from exploracoder_jupyter.text.python_code import parse_python
+
 _BUILTINS = frozenset(dir(builtins))
 _FENCE = re.compile(r"^([ \t]*)(?:```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)^\1(?:```|~~~)", re.DOTALL | re.MULTILINE)
 _DIRECTIVE = re.compile(
@@ -39,7 +41,6 @@ _LINK = re.compile(r"\[([^\]]{1,500})\]\([^)]{0,500}\)")
 """Bounded, like `_IMAGE`: otherwise a text of unclosed brackets would take quadratic time."""
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "ipython"))
 MAX_EXAMPLES = 6
-"""How many examples of one API are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,6 @@ class _Block:
     defines: frozenset[str]
     needs: frozenset[str]
     calls: bool
-    """Whether the block calls anything."""
 
 
 def extract_examples(doc: str) -> tuple[str, ...]:
@@ -64,15 +64,10 @@ def strip_markup(readme: str) -> str:
     Other words in angle brackets stay: they are the variables of a grammar.
     """
     text = re.sub(r"^\.\. (?:image|figure|raw|_[^\n]*)::?[^\n]*(?:\n[ \t]+\S[^\n]*)*", "", readme, flags=re.MULTILINE)
-    text = _HTML.sub("", _without_comments(text))
+    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed stays
+    text = _HTML.sub("", re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest)
     text = _LINK.sub(r"\1", _IMAGE.sub("", text))
     return re.sub(r"\n\s*\n+", "\n\n", text).strip()
-
-
-def _without_comments(text: str) -> str:
-    """Remove HTML comments; an unclosed comment stays."""
-    closed, mark, rest = text.rpartition("-->")
-    return re.sub(r"<!--.*?-->", "", closed + mark, flags=re.DOTALL) + rest
 
 
 def _doctest_blocks(doc: str) -> list[str]:
@@ -106,10 +101,7 @@ def _code_blocks(doc: str) -> list[str]:
 
 
 def _parse_block(code: str) -> _Block | None:
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    tree = parse_python(code)
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     stored = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | set(_bound_names(tree))
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
@@ -130,7 +122,6 @@ def _bound_names(tree: ast.AST) -> Iterator[str]:
 
 
 def _with_dependencies(blocks: list[_Block], at: int) -> list[_Block]:
-    """Return block `at`, preceded by the earlier blocks that it depends on."""
     wanted, chosen = set(blocks[at].needs), [blocks[at]]
     for earlier in reversed(blocks[:at]):
         if not wanted:

@@ -71,9 +71,13 @@ def parse_docstring(doc: str) -> DocstringInfo:
     if not doc:
         return DocstringInfo()
     sections = _sections(doc)
+    returns = []
+    for one in (one for part in sections if part.kind.value in ("returns", "yields") for one in part.value):
+        head = ": ".join(filter(None, (one.name, _documented_type(one))))
+        returns.append(". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS)))))
     return DocstringInfo(
         parameters=tuple(_parameters(sections))[:_MAX_PARAMETERS],
-        returns=_returns(sections),
+        returns="; ".join(filter(None, returns))[:_MAX_RETURNS_CHARS],
         notes=tuple(dict.fromkeys(_notes(doc))),
         see_also=tuple(dict.fromkeys(_links(doc)))[:_MAX_LINKS],
     )
@@ -98,19 +102,7 @@ def _parameters(sections: Sequence[griffe.DocstringSection]) -> Iterator[Paramet
             yield Parameter(one.name, choices, str(one.value or ""), _truncate(one.description, _MAX_DESCRIPTION_CHARS))
 
 
-def _returns(sections: Sequence[griffe.DocstringSection]) -> str:
-    found = [one for section in sections if section.kind.value in ("returns", "yields") for one in section.value]
-    return "; ".join(filter(None, map(_format_return, found)))[:_MAX_RETURNS_CHARS]
-
-
-def _format_return(one: griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """Format a result as `out: ndarray. The result`, leaving out missing parts."""
-    head = ": ".join(filter(None, (one.name, _documented_type(one))))
-    return ". ".join(filter(None, (head, _truncate(one.description, _MAX_RETURNS_CHARS))))
-
-
 def _documented_type(one: griffe.DocstringParameter | griffe.DocstringReturn | griffe.DocstringYield) -> str:
-    """Return the documented type, without anything that follows a blank line."""
     kind = _truncate(str(one.annotation or "").partition("\n\n")[0], _MAX_NOTE_CHARS)
     return re.sub(r"(?:,| \(| )optional\)?$|^optional$", "", kind).rstrip(", ")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprint
 from exploracoder_jupyter.knowledge.extraction.library_walk import WALKER_VERSION, About
-from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, parse_stored
 
 _ABOUT: TypeAdapter[About] = TypeAdapter(About)
 
@@ -32,7 +32,7 @@ class LibraryNameCache:
         Names without an answer, or whose answer may be out of date, are left out.
         """
         bodies = self.store.get_many("library", map(self._key, names))
-        cached = {name: _parse(bodies[key]) for name in names if (key := self._key(name)) in bodies}
+        cached = {name: parse_stored(_ABOUT, bodies.get(self._key(name))) for name in names}
         return {name: about for name, about in cached.items() if about and _is_current(about)}
 
     def put(self, answers: Mapping[str, About]) -> None:
@@ -45,13 +45,6 @@ class LibraryNameCache:
 
     def _key(self, name: str) -> str:
         return digest(str(WALKER_VERSION), self.environment, name)
-
-
-def _parse(body: bytes) -> About | None:
-    try:
-        return _ABOUT.validate_json(body)
-    except ValidationError:
-        return None
 
 
 def _is_current(about: About) -> bool:

@@ -9,7 +9,6 @@ from exploracoder_jupyter.core.types import ApiDoc, Overview
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _MAX_README_CHARS = 12_000
-"""README text in total, divided evenly among the libraries."""
 _MAX_PROGRAMS = 40
 _MAX_PROGRAM_CHARS = 2_500
 _MIN_PROGRAM_CHARS = 20
@@ -22,7 +21,10 @@ def build_overview(surfaces: Sequence[Surface], wanted: Sequence[ApiDoc]) -> Ove
     do the modules of the wanted APIs, so that the first examples come from everywhere.
     """
     share = _MAX_README_CHARS // max(len(surfaces), 1)
-    texts = [_readme_start(surface, text, share) for surface, text in zip(surfaces, _own_texts(surfaces), strict=True)]
+    texts = []
+    for surface, text in zip(surfaces, _own_texts(surfaces), strict=True):
+        start = text if len(text) <= share else text[:share].rpartition("\n\n")[0] or text[:share]
+        texts.append(f"# {surface.info.titled}\n\n{start}".strip())
     shipped = take_turns([_fitting(surface.programs) for surface in surfaces])
     by_module: dict[str, list[str]] = {}
     for api in wanted:
@@ -47,9 +49,3 @@ def _own_texts(surfaces: Sequence[Surface]) -> Iterator[str]:
         paragraphs = surface.introduction.split("\n\n")
         yield "\n\n".join(text for text in paragraphs if text not in known)
         known.update(paragraphs)
-
-
-def _readme_start(surface: Surface, text: str, share: int) -> str:
-    if len(text) > share:
-        text = text[:share].rpartition("\n\n")[0] or text[:share]
-    return f"# {surface.info.titled}\n\n{text}".strip()

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.knowledge import documents as document_reading
+from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
-from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Inspect, Surface
-from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
+from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect, Surface
+from exploracoder_jupyter.knowledge.extraction.library_walk import About
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, parse_stored
 
-if TYPE_CHECKING:
-    from exploracoder_jupyter.knowledge.documents import Documents, DocumentSource, MissingLibrary, OpenReader
+if TYPE_CHECKING:  # reading documents imports much that a search in what was read does not need
+    from exploracoder_jupyter.knowledge.documents.document_set import Documents
+    from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader
 
 ShowProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and the total (0 if unknown)."""
@@ -43,7 +45,7 @@ class LoadedLibraries:
     read: tuple[LoadedLibrary, ...]
     keys: tuple[str, ...]
     """Identify what was read: the library versions and the content of the documents."""
-    documents: DocumentSource | None = None
+    passages: tuple[Passage, ...] = ()
     notices: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     """Import names of libraries that are installed but could not be imported."""
@@ -62,64 +64,54 @@ class LibraryReader:
     """Opens the reader that parses documents one by one; by default a process."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> LoadedLibraries:
-        """Read the libraries of these names, together with the documents at these paths.
-
-        Raises:
-            UsageError: If a library is neither installed nor described by the documents, or documents cannot be read.
-            MissingRequirement: If a library can be neither imported nor found in the documents, or a kind of document
-                needs another package.
-            KernelError: If the target's interpreter cannot be started.
+        """Read the libraries of these names, together with the documents at these paths. Raises UsageError if a library
+        is neither installed nor described by the documents, or documents cannot be read; MissingRequirement if a
+        library can be neither imported nor found in the documents, or a kind of document needs another package;
+        KernelError if the target's interpreter cannot be started.
         """
         if not docs:
             found = await self._find_libraries(names)
             read = tuple([await self._load(one) for one in found])
             return LoadedLibraries(read, tuple(one.key for one in found), notices=_notices(read))
-        documents = await self._read_documents(docs)
-        rows: list[tuple[LoadedLibrary | MissingLibrary, str]] = [await self._try_read(name) for name in names]
-        rows = list({key: (one, key) for one, key in rows}.values())  # two names may refer to one library
-        return await anyio.to_thread.run_sync(self._add_documents, rows, documents, abandon_on_cancel=True)
+        from exploracoder_jupyter.knowledge.documents.document_merger import MissingLibrary, merge_documents
 
-    def _add_documents(
-        self, rows: Sequence[tuple[LoadedLibrary | MissingLibrary, str]], documents: Documents
-    ) -> LoadedLibraries:
-        parts = document_reading.merge_documents(
-            [one.surface if isinstance(one, LoadedLibrary) else one for one, _ in rows], documents
-        )
+        documents = await self._read_documents(docs)
+        rows: dict[str, LoadedLibrary | MissingLibrary] = {}  # by key: two names may refer to one library
+        for name in names:
+            try:
+                (library,) = await self._find_libraries([name])
+                rows[library.key] = await self._load(library)
+            except (UsageError, MissingRequirement) as error:
+                rows[f"absent {name}"] = MissingLibrary(name, error)
+        surfaces = [one.surface if isinstance(one, LoadedLibrary) else one for one in rows.values()]
+        parts = await anyio.to_thread.run_sync(merge_documents, surfaces, documents, abandon_on_cancel=True)
         read = tuple(
             replace(one, surface=surface)
             if isinstance(one, LoadedLibrary)
             else LoadedLibrary(surface, 0.0, documents.reopened)
-            for (one, _), surface in zip(rows, parts.surfaces, strict=True)
+            for one, surface in zip(rows.values(), parts.surfaces, strict=True)
         )
-        names = document_reading.unambiguous_names(api for one in read for api in one.surface.apis)
-        source = document_reading.DocumentSource(parts.passages, names=names, store=self.store)
-        keys = (documents.digest, *(key for _, key in rows))
-        return LoadedLibraries(read, keys, source, (*_notices(read), *parts.notices), parts.unread)
+        notices = (*_notices(read), *parts.notices)
+        return LoadedLibraries(read, (documents.digest, *rows), parts.passages, notices, parts.unread)
 
     async def _read_documents(self, docs: Sequence[Path]) -> Documents:
+        from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
+        from exploracoder_jupyter.knowledge.documents.reading_process import PageProcess
+
         def advance(done: int, total: int) -> None:
             self.show("Reading documents", done, total)
 
         advance(0, 0)
-        with (self.open_reader or document_reading.PageProcess)() as read_page:
+        with (self.open_reader or PageProcess)() as read_page:
             return await anyio.to_thread.run_sync(
-                lambda: document_reading.read_documents(docs, self.store, advance, read=read_page),
-                abandon_on_cancel=True,
+                lambda: read_documents(docs, self.store, advance, read=read_page), abandon_on_cancel=True
             )
 
-    async def _try_read(self, name: str) -> tuple[LoadedLibrary | MissingLibrary, str]:
-        """Return the library of this name and its key, or the reason why it cannot be read."""
-        try:
-            (found,) = await self._find_libraries([name])
-            return await self._load(found), found.key
-        except (UsageError, MissingRequirement) as error:
-            return document_reading.MissingLibrary(name, error), f"absent {name}"
-
-    async def _find_libraries(self, names: Sequence[str]) -> list[FoundLibrary]:
+    async def _find_libraries(self, names: Sequence[str]) -> list[About]:
         remembered = LibraryNameCache(self.store, self.environment) if self.environment else None
         return await surfaces.find_libraries(names, inspect=self.inspect, remembered=remembered)
 
-    async def _load(self, found: FoundLibrary) -> LoadedLibrary:
+    async def _load(self, found: About) -> LoadedLibrary:
         began = time.monotonic()
         cached = await anyio.to_thread.run_sync(self._cached_surface, found, abandon_on_cancel=True)
         if cached:
@@ -133,16 +125,11 @@ class LibraryReader:
             await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
         return LoadedLibrary(fresh, time.monotonic() - began, cached=False)
 
-    def _cached_surface(self, found: FoundLibrary) -> Surface | None:
-        body = self.store.get("surface", digest(found.key))
-        try:
-            return _SURFACE.validate_json(body) if body else None
-        except ValidationError:
-            return None
+    def _cached_surface(self, found: About) -> Surface | None:
+        return parse_stored(_SURFACE, self.store.get("surface", digest(found.key)))
 
 
 def _notices(read: Sequence[LoadedLibrary]) -> tuple[str, ...]:
-    """Return the notices for the user about libraries that were read."""
     return tuple(
         f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from the stubs, but code that "
         "uses it cannot run here. Install the library itself."

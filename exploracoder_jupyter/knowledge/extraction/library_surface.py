@@ -27,7 +27,6 @@ from exploracoder_jupyter.knowledge.extraction import (
 from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver, is_public
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
-    WALKER_VERSION,
     About,
     Advance,
     Row,
@@ -47,26 +46,6 @@ _CALLABLE_KINDS = ("function", "method", "class")
 
 
 @dataclass(frozen=True, slots=True)
-class FoundLibrary:
-    """A library found in the target's environment."""
-
-    name: str
-    """Import name, dotted for a submodule."""
-    distribution: str
-    version: str
-    interpreter: str
-    stamp: str = ""
-    """Changes when the code changes but the version does not."""
-    beside: tuple[str, ...] = ()
-    """Other top-level modules of the distribution; imports from them belong to the library (`attrs` from `attr`)."""
-
-    @property
-    def key(self) -> str:
-        """Cache key of the library's surface."""
-        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
-
-
-@dataclass(frozen=True, slots=True)
 class Surface:
     """Everything that was read about one library."""
 
@@ -75,7 +54,6 @@ class Surface:
     aliases: dict[str, str]
     """Maps other public paths to the path in `apis`."""
     introduction: str
-    """README and module docstring as prose."""
     programs: tuple[str, ...]
     """Example programs from the README and the module docstring, then from files shipped with the library."""
     seconds: float
@@ -89,12 +67,9 @@ class Surface:
 
 async def find_libraries(
     libraries: Sequence[str], *, inspect: Inspect, remembered: LibraryNameCache | None = None
-) -> list[FoundLibrary]:
-    """Find the libraries of these names, each once, in the order given.
-
-    Raises:
-        UsageError: If a library is not installed; the remedy suggests similar names.
-        KernelError: If the target's interpreter cannot be started.
+) -> list[About]:
+    """Find the libraries of these names, each once, in the order given. Raises UsageError if a library is not
+    installed; the remedy suggests similar names; KernelError if the target's interpreter cannot be started.
     """
     known = await anyio.to_thread.run_sync(remembered.get, libraries, abandon_on_cancel=True) if remembered else {}
     if unknown := [name for name in dict.fromkeys(libraries) if name not in known]:
@@ -102,7 +77,7 @@ async def find_libraries(
         if remembered:
             await anyio.to_thread.run_sync(remembered.put, answers)
         known |= answers
-    return list(dict.fromkeys(_to_found(known[name]) for name in libraries))
+    return list({known[name].key: known[name] for name in libraries}.values())
 
 
 async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[About]:
@@ -118,13 +93,12 @@ async def _query_interpreter(names: Sequence[str], inspect: Inspect) -> list[Abo
     return found
 
 
-async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
+async def read_surface(found: About, *, inspect: Inspect, advance: Advance, seconds: float = 180.0) -> Surface:
     """Read the surface of a library.
 
     `seconds` limits the walk; what was found until then is returned.
 
-    Raises:
-        MissingRequirement: If the library cannot be imported, or importing it crashes or hangs the interpreter.
+    Raises MissingRequirement if the library cannot be imported, or importing it crashes or hangs the interpreter.
     """
     began = time.monotonic()
     try:
@@ -140,21 +114,12 @@ async def read_surface(found: FoundLibrary, *, inspect: Inspect, advance: Advanc
     return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
 
 
-def _to_found(about: About) -> FoundLibrary:
-    return FoundLibrary(
-        about.name, about.distribution, about.version, about.interpreter, stamp=about.stamp, beside=about.beside
-    )
-
-
-def _build_surface(found: FoundLibrary, about: About, rows: list[Row], documents: About, began: float) -> Surface:
+def _build_surface(found: About, about: About, rows: list[Row], documents: About, began: float) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
-    stubbed = (
-        stdlib_stubs.stub_signatures(bare, module=found.name)
-        if found.distribution == STDLIB_DISTRIBUTION and bare
-        else {}
-    )
+    is_standard = found.distribution == STDLIB_DISTRIBUTION
+    stubbed = stdlib_stubs.stub_signatures(bare, module=found.name) if is_standard and bare else {}
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)

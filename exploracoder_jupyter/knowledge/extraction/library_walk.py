@@ -6,6 +6,7 @@ that it prints.
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -23,8 +24,8 @@ WALKER_VERSION = 8
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
-"""Called with the number of APIs found so far."""
 
+_MAX_PATHS = 12
 _MAX_CRASHES = 5
 """How many submodules may crash the interpreter before reading the library fails."""
 
@@ -52,12 +53,15 @@ class About:
     """What is known about a library."""
 
     name: str
+    """Import name, dotted for a submodule."""
     doc: str = ""
     version: str = ""
     distribution: str = ""
     interpreter: str = ""
     stamp: str = ""
+    """Changes when the code changes but the version does not."""
     beside: tuple[str, ...] = ()
+    """Other top-level modules of the distribution; imports from them belong to the library (`attrs` from `attr`)."""
     rests: dict[str, str] = field(default_factory=dict)
     """Files and folders that determine the answer, with their state (`kernel_agent.introspection.file_fingerprints`);
     empty if unknown."""
@@ -66,10 +70,14 @@ class About:
     guides: tuple[tuple[str, str], ...] = ()
     """Name and text of each document in the folder of the code."""
     skipped: int = 0
-    """Submodules that could not be imported."""
     cut: bool = False
     stubs: bool = False
     """Whether only its type stubs are installed."""
+
+    @property
+    def key(self) -> str:
+        """Cache key of the library's surface."""
+        return "|".join((self.name, self.distribution, self.version, self.interpreter, self.stamp, str(WALKER_VERSION)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +104,6 @@ class WalkState:
     """Arrives last."""
     loading: str = ""
     found: int = 0
-    """APIs found so far, as reported."""
 
 
 _LINE: TypeAdapter[Line] = TypeAdapter(Line)
@@ -105,11 +112,8 @@ _LINE: TypeAdapter[Line] = TypeAdapter(Line)
 async def walk_library(
     name: str, *, beside: Sequence[str], inspect: Inspect, advance: Advance, seconds: float
 ) -> tuple[About, list[Row]]:
-    """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt.
-
-    Raises:
-        MissingRequirement: If the library cannot be imported.
-        KernelError: If the interpreter ended for another reason.
+    """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt. Raises
+    MissingRequirement if the library cannot be imported; KernelError if the interpreter ended for another reason.
     """
     options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]
     for _ in range(_MAX_CRASHES):
@@ -167,6 +171,17 @@ async def read_lines(inspect: Inspect, module: str, args: Sequence[str]) -> Asyn
         if isinstance(stream, AsyncGenerator):
             with anyio.CancelScope(shield=True):
                 await stream.aclose()
+
+
+async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:
+    """Return the source at the first of these paths that has one; empty if there is none or it cannot be read."""
+    try:
+        lines = [line async for line in inspect("introspection.source_code", paths[:_MAX_PATHS])]
+        found = json.loads("".join(lines))
+    except (KernelError, ValueError):
+        return ""
+    source = found.get("source") if isinstance(found, dict) else None
+    return source if isinstance(source, str) else ""
 
 
 def unreadable_library(name: str, why: str) -> MissingRequirement:

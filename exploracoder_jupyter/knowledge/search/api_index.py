@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.knowledge.search import indexed_text, score_combination, word_embedder
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, stack_rows
 from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings
 from exploracoder_jupyter.knowledge.search.fallback_descriptions import borrowed_texts, own_descriptions
 from exploracoder_jupyter.knowledge.search.name_lookup import ApiNames
@@ -40,11 +40,8 @@ FORMAT = 8
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000
-"""How many rows are requested from a dense index."""
 _BORROWED_WEIGHT = 1.5
-"""Weight of the field of texts that an API borrows."""
 _DUPLICATE_OVERLAP = 0.5
-"""Two summaries that share at least this fraction of their words count as duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,8 @@ class ApiIndex:
             apis,
             ApiNames(apis),
             LexicalIndex.of([*indexed_text.index_fields(described), Field(borrowed, _BORROWED_WEIGHT)]),
-            _build_dense(heads),
+            # Rounded as they are stored, so that a reopened index gives the same order.
+            _word_index(stack_rows([word_embedder.embed_text(head) for head in heads]).astype(np.float16)),
             prior(apis, introduction),
         )
 
@@ -79,9 +77,9 @@ class ApiIndex:
         """Restore an index from its arrays. Raises KeyError or ValueError if they belong to another index."""
         if not len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
-        vectors, log_prior = (arrays[name].astype(np.float32) for name in ("vectors", "prior"))
-        lexical = LexicalIndex(_with_prefix(arrays, "lexical"))
-        return cls(apis, ApiNames(apis), lexical, _word_index(vectors), log_prior)
+        words = {name.removeprefix("lexical."): array for name, array in arrays.items() if name.startswith("lexical.")}
+        dense = _word_index(arrays["vectors"])
+        return cls(apis, ApiNames(apis), LexicalIndex(words), dense, arrays["prior"].astype(np.float32))
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
@@ -94,8 +92,7 @@ class ApiIndex:
 
         `meaning` contains vectors that replace the built-in ones.
 
-        Raises:
-            EndpointError: From the embedder of `meaning`.
+        Raises EndpointError from the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
         return self._top_rows(np.where(match > 0, np.exp(match + score_combination.PRIOR_WEIGHT * self.prior), 0), k)
@@ -111,7 +108,6 @@ class ApiIndex:
         return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
-        """Score how well each row matches the query; 0 if nothing matches."""
         without_libraries = drop_library_names(query, self.names.libraries)
         terms = drop_filler_words(without_libraries, self.names.terms)
         others = synonyms(terms)
@@ -143,15 +139,5 @@ class ApiIndex:
         return len(first & second) >= _DUPLICATE_OVERLAP * len(first | second)
 
 
-def _build_dense(heads: Sequence[str]) -> DenseIndex:
-    """Index the vectors, rounded as they are stored, so that a reopened index gives the same order."""
-    rows = np.stack([word_embedder.embed_text(head) for head in heads]) if heads else np.zeros((0, 1), dtype=np.float32)
-    return _word_index(rows.astype(np.float16).astype(np.float32))
-
-
-def _word_index(vectors: NDArray[np.float32]) -> DenseIndex:
-    return DenseIndex(vectors, word_embedder.UNRELATED_COSINE)
-
-
-def _with_prefix(arrays: Arrays, part: str) -> Arrays:
-    return {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{part}.")}
+def _word_index(vectors: NDArray[np.generic]) -> DenseIndex:
+    return DenseIndex(vectors.astype(np.float32), word_embedder.UNRELATED_COSINE)

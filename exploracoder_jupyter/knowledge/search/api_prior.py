@@ -98,7 +98,6 @@ def _other_versions(paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def _owner(api: ApiDoc, classes: Container[str]) -> str:
-    """Return the name of the class to which the API belongs; empty for what belongs to none."""
     owner = api.path.rpartition(".")[0]
     return owner.rpartition(".")[2] if owner in classes else ""
 

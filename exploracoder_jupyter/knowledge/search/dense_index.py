@@ -28,10 +28,8 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row for each text, in order.
-
-        Raises:
-            EndpointError: If the service behind it rejects the request or remains unreachable.
+        """Return one row for each text, in order. Raises EndpointError if the service behind it rejects the request or
+        remains unreachable.
         """
         ...
 
@@ -54,6 +52,11 @@ class DenseIndex:
         rows = np.argpartition(-cosines, min(most, size) - 1)[:most]
         found[rows] = np.where(cosines[rows] > self._unrelated, cosines[rows], 0)
         return found
+
+
+def stack_rows(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Return the vectors as the rows of one array, also if there are none."""
+    return np.stack(rows) if rows else np.zeros((0, 1), dtype=np.float32)
 
 
 def normalize_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder
+from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, Embedder, stack_rows
 
 Vector = NDArray[np.float32]
 
@@ -28,10 +28,8 @@ class ApiEmbeddings:
     dense: DenseIndex
 
     async def scores(self, query: str, *, most: int) -> NDArray[np.float32]:
-        """Return the cosine of each API among the `most` nearest; 0 for the others.
-
-        Raises:
-            EndpointError: From the embedder, or if its vector's length differs from that of the APIs' vectors.
+        """Return the cosine of each API among the `most` nearest; 0 for the others. Raises EndpointError from the
+        embedder, or if its vector's length differs from that of the APIs' vectors.
         """
         (vector,) = await self.embedder.embed([query])
         if vector.shape != self.dense.vectors.shape[1:] and len(self.dense.vectors):
@@ -46,8 +44,7 @@ async def embed_apis(
 
     `advance` receives the number of APIs that have a vector. Batches finished before a cancellation stay cached.
 
-    Raises:
-        EndpointError: From the embedder, or if its vectors differ in length.
+    Raises EndpointError from the embedder, or if its vectors differ in length.
     """
     texts = [indexed_text.embedding_text(api) for api in apis]
     keys = [digest(embedder.name, text) for text in texts]
@@ -60,7 +57,7 @@ async def embed_apis(
         await _embed_missing(vectors, wanted, embedder, store=store, advance=advance)
     if _count_lengths(vectors) > 1:
         raise _length_mismatch(embedder)
-    return ApiEmbeddings(embedder, DenseIndex(_stack([vectors[key] for key in keys])))
+    return ApiEmbeddings(embedder, DenseIndex(stack_rows([vectors[key] for key in keys])))
 
 
 def embedder_fallback_message(error: ExploraError) -> str:
@@ -76,7 +73,6 @@ async def _embed_missing(
     store: KnowledgeCache,
     advance: Callable[[int], None],
 ) -> None:
-    """Embed the texts that have no vector yet, and cache each batch."""
     todo = [key for key in wanted if key not in vectors]
     for at in range(0, len(todo), _BATCH_SIZE):
         advance(len(wanted) - len(todo) + at)
@@ -96,7 +92,3 @@ def _length_mismatch(embedder: Embedder) -> EndpointError:
         f"The embedding model {embedder.name!r} returned vectors of different lengths.",
         remedy="Use a name that always refers to the same model, or remove the embedding model from the settings.",
     )
-
-
-def _stack(rows: Sequence[Vector]) -> Vector:
-    return np.stack(rows) if rows else np.zeros((0, 1), dtype=np.float32)

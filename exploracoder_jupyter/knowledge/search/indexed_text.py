@@ -27,13 +27,19 @@ _MAX_SIGNATURE_CHARS = 300
 def index_fields(apis: Sequence[ApiDoc]) -> list[Field]:
     """Return the fields of these APIs for the lexical index, each with its weight."""
     openings = [opening(api) for api in apis]
+    parameters = [
+        "\n".join(
+            (api.signature[:_MAX_SIGNATURE_CHARS], *(f"{one.name} {one.about}" for one in api.parameters), api.returns)
+        )
+        for api in apis
+    ]
     names = zip(apis, name_meanings(apis), strict=True)
     return [
         Field([" ".join((*api_names(api), meaning)) for api, meaning in names], 3),
         Field([_path_in_library(api) for api in apis], 1),
         Field([api.summary for api in apis], 2),
         Field(openings, 1),
-        Field([_parameters(api) for api in apis], 0.5),
+        Field(parameters, 0.5),
         Field([api.description[len(start) :] for api, start in zip(apis, openings, strict=True)], 0.5),
         Field(_cross_references(apis), 1),
     ]
@@ -64,13 +70,7 @@ def _path_in_library(api: ApiDoc) -> str:
     return api.path.partition(".")[2].replace(".", " ")
 
 
-def _parameters(api: ApiDoc) -> str:
-    descriptions = [f"{one.name} {one.about}" for one in api.parameters]
-    return "\n".join((api.signature[:_MAX_SIGNATURE_CHARS], *descriptions, api.returns))
-
-
 def _cross_references(apis: Sequence[ApiDoc]) -> list[str]:
-    """Return the descriptions of each API that other APIs give under "See Also"."""
     descriptions: defaultdict[str, list[str]] = defaultdict(list)
     for api in apis:
         for name, text in see_also_entries(api.description):

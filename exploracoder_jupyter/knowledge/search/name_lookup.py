@@ -15,7 +15,6 @@ from exploracoder_jupyter.knowledge.search.fallback_descriptions import NAME_PAR
 from exploracoder_jupyter.text.tokenizer import tokens
 
 _MAX_WORDS = 4
-"""The longest name, in words, that is looked for in a query."""
 _GRAMMAR = frozenset("a an and as at by for from if in into is it of on or that the this to with".split())  # noqa: SIM905
 """Words that no question does without; they spell no name."""
 

@@ -68,7 +68,6 @@ def synonyms(query: str) -> str:
 
 @cache
 def _synonyms() -> dict[str, list[str]]:
-    """Return the words that occur in one line with each stem in `synonyms.txt`."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for line in Path(__file__).with_name("synonyms.txt").read_text().splitlines():
         for word in (words := line.split()):

@@ -18,17 +18,13 @@ LEXICAL_WEIGHT = 2.0
 WORD_VECTOR_WEIGHT = 1.0
 """Weight of similarity by general word vectors; the most similar API counts 1."""
 EMBEDDER_WEIGHT = 1.0
-"""Weight of similarity by an external embedding model."""
 PRIOR_WEIGHT = 0.8
 """Weight of the prior probability that an API is wanted."""
 SYNONYM_WEIGHT = 0.4
 """How much a synonym of a word counts; the word counts 1."""
 NAMED_BONUS = 0.9
-"""Bonus if the query names the API outright."""
 SPELLED_BONUS = 0.3
-"""Bonus if the query spells the name in words."""
 _RANK_CONSTANT = 60
-"""The usual constant of reciprocal rank fusion."""
 MAX_SAME_NAME = 2
 """How many APIs of one name are listed before others get their turn."""
 
@@ -98,7 +94,6 @@ def diversify(
 
 
 def _ranks(scores: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rank of each row, 1 for the highest."""
     order = np.argsort(-scores, kind="stable")
     ranks = np.empty(len(scores), dtype=np.float32)
     ranks[order] = np.arange(1, len(scores) + 1)

@@ -98,20 +98,18 @@ def _definition_chunks(
         methods = [part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)]
         for method in methods:
             code = f"class {node.name}:\n{_lines(lines, method, method)}"
-            yield Chunk(
-                f"{node.name}.{method.name}",
-                code[:MAX_CHUNK_CHARS],
-                f"line {method.lineno}",
-                code=len(code) <= MAX_CHUNK_CHARS,
-            )
+            yield _code_chunk(f"{node.name}.{method.name}", code, method)
     else:
-        yield Chunk(node.name, text[:MAX_CHUNK_CHARS], f"line {node.lineno}", code=len(text) <= MAX_CHUNK_CHARS)
+        yield _code_chunk(node.name, text, node)
 
 
 def _statement_chunk(lines: Sequence[str], statements: Sequence[ast.stmt]) -> Iterator[Chunk]:
     if statements and not all(isinstance(one, ast.Import | ast.ImportFrom) for one in statements):
-        text = _lines(lines, statements[0], statements[-1])
-        yield Chunk("", text[:MAX_CHUNK_CHARS], f"line {statements[0].lineno}", code=len(text) <= MAX_CHUNK_CHARS)
+        yield _code_chunk("", _lines(lines, statements[0], statements[-1]), statements[0])
+
+
+def _code_chunk(title: str, code: str, first: ast.stmt) -> Chunk:
+    return Chunk(title, code[:MAX_CHUNK_CHARS], f"line {first.lineno}", code=len(code) <= MAX_CHUNK_CHARS)
 
 
 def _lines(lines: Sequence[str], first: ast.stmt, last: ast.stmt) -> str:

@@ -99,7 +99,6 @@ def _name(node: ast.expr) -> str:
 
 
 def _text(node: ast.expr) -> str | None:
-    """Return the text of a literal; None for anything else."""
     value = node.value if isinstance(node, ast.Constant) else None
     if isinstance(value, bytes):
         return value.decode("latin-1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.types import Passage, ScoredPassage
 from exploracoder_jupyter.knowledge.search import word_embedder
@@ -18,7 +17,6 @@ _MIN_SHARED_WORDS = 2
 _MIN_COSINE = 0.65
 """The minimum cosine at which a passage is relevant without sharing words."""
 _TITLE_WEIGHT, _APIS_WEIGHT = 3.0, 2.0
-"""Weights of words in the title and in the API paths, relative to words in the text."""
 _MEANING_WEIGHT = 0.5
 """Weight of similarity by meaning, relative to words."""
 
@@ -43,14 +41,10 @@ class PassageIndex:
         """Return at most k passages that share words or meaning with the query, best first."""
         words = frozenset(tokens(query))
         enough = min(_MIN_SHARED_WORDS, len(words))
-        cosines = self._cosines(query)
+        cosines = np.zeros(len(self.passages), dtype=np.float32)
+        if self._vectors:
+            cosines = np.asarray(np.stack(self._vectors) @ word_embedder.embed_text(query), dtype=np.float32)
         scores = scale_to_max(self._lexical.scores(query)) + _MEANING_WEIGHT * scale_to_max(cosines)
         order = [int(row) for row in np.argsort(-scores, kind="stable") if scores[row] > 0]
         relevant = [row for row in order if len(words & self._words[row]) >= enough or cosines[row] >= _MIN_COSINE]
         return [ScoredPassage(self.passages[row], float(scores[row])) for row in relevant[: max(k, 0)]]
-
-    def _cosines(self, query: str) -> NDArray[np.float32]:
-        """Return the cosine of each passage; 0 where it is not asked for."""
-        if not self._vectors:
-            return np.zeros(len(self.passages), dtype=np.float32)
-        return np.asarray(np.stack(self._vectors) @ word_embedder.embed_text(query), dtype=np.float32)

@@ -13,16 +13,15 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.knowledge.knowledge_cache import digest
+from exploracoder_jupyter.knowledge.knowledge_cache import digest, parse_stored
 from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 
 MAX_SNIPPETS = 200
-"""Snippets stored for one library."""
 _DAY = 86_400.0
 _OUTDATED_SECONDS = 30 * _DAY
 """How long unused snippets of another version are kept: another environment may still have that version."""
@@ -62,10 +61,11 @@ class SnippetStore:
         are deleted, with each use counting as one day, as are those of other versions that were not used for a month.
         """
         now = time.time()
-        rows = [
-            (_id(one), one.library, one.version, _LEVELS[sharing], now, _SNIPPET.dump_json(one).decode())
-            for one in snippets
-        ]
+        rows = []
+        for one in snippets:
+            id_ = digest(one.library, one.version, fingerprint(one.code))[:12]  # whatever its layout and comments
+            body = _SNIPPET.dump_json(one).decode()
+            rows.append((id_, one.library, one.version, _LEVELS[sharing], now, body))
 
         def write(db: sqlite3.Connection) -> None:
             db.executemany(
@@ -117,8 +117,7 @@ class SnippetStore:
 
         Deleting everything includes corrupt files that were set aside.
 
-        Raises:
-            OSError, sqlite3.Error: If they cannot be deleted.
+        Raises OSError, sqlite3.Error if they cannot be deleted.
         """
         self.all()  # sets a corrupt file aside
         if not library:
@@ -136,16 +135,5 @@ class SnippetStore:
         rows: list[tuple[str, str, float, int]] = self._file.attempt(
             lambda db: db.execute(statement, values).fetchall(), [], wait=SHORT_LOCK_TIMEOUT
         )
-        return [snippet for row in rows if (snippet := _parse_row(*row))]
-
-
-def _id(snippet: Snippet) -> str:
-    """Return an ID that ignores differences in layout and comments."""
-    return digest(snippet.library, snippet.version, fingerprint(snippet.code))[:12]
-
-
-def _parse_row(id_: str, body: str, seen: float, uses: int) -> StoredSnippet | None:
-    try:
-        return StoredSnippet(id_, _SNIPPET.validate_json(body), seen, uses)
-    except ValidationError:
-        return None
+        parsed = ((id_, parse_stored(_SNIPPET, body), seen, uses) for id_, body, seen, uses in rows)
+        return [StoredSnippet(id_, snippet, seen, uses) for id_, snippet, seen, uses in parsed if snippet]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import anyio
 import numpy as np
-from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale_limit
@@ -21,12 +20,8 @@ from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source
 
-Say = Callable[[str], None]
-"""Called with a message for the user."""
-
 _TIMEOUTS: dict[SourceKind, float] = {"web": 20.0}
 _DEFAULT_TIMEOUT = 2.0
-"""Seconds that a search waits for a source on this machine."""
 
 _NAMES: dict[SourceKind, str] = {
     "documentation": "the documentation",
@@ -44,19 +39,15 @@ class SourceSearch:
         sources: Sequence[Source] = (),
         *,
         kept: SnippetSource | None = None,
-        say: Say = lambda sentence: None,
+        say: Callable[[str], None] = lambda sentence: None,
         patience: float | None = None,
     ) -> None:
         self._sources: tuple[Source, ...] = (*sources, kept) if kept else tuple(sources)
+        self.kinds = frozenset(source.kind for source in self._sources)
         self._kept = kept
         self._say = say
         self._warned: set[SourceKind] = set()
         self._patience = patience
-
-    @property
-    def kinds(self) -> frozenset[SourceKind]:
-        """The kinds of sources that can be searched."""
-        return frozenset(source.kind for source in self._sources)
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
@@ -73,8 +64,7 @@ class SourceSearch:
         async with anyio.create_task_group() as group:
             for at in range(len(sources)):
                 group.start_soon(ask, at)
-        found = _fuse_rankings(query, rankings)
-        return _balance(found, k)
+        return _balance(_fuse_rankings(query, rankings), k)
 
     async def learn(self, snippets: Sequence[Snippet]) -> None:
         """Store code that ran for later tasks, if a snippet store is configured."""
@@ -105,7 +95,6 @@ class SourceSearch:
 
 
 def _fuse_rankings(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> list[ScoredPassage]:
-    """Merge the hits of all sources into one ranking, each text once."""
     pool: dict[str, Passage] = {}
     for hit in (hit for ranking in rankings for hit in ranking):
         pool.setdefault(_normalize_text(hit.passage), hit.passage)
@@ -113,17 +102,13 @@ def _fuse_rankings(query: str, rankings: Sequence[Sequence[ScoredPassage]]) -> l
         return []
     rows = {text: row for row, text in enumerate(pool)}
     passages = tuple(pool.values())
-    by_words = {_normalize_text(hit.passage): hit.score for hit in PassageIndex(passages).search(query, len(passages))}
-    ranked = [{_normalize_text(hit.passage): hit.score for hit in reversed(ranking)} for ranking in rankings]
-    score = fuse_ranks([_column(scores, rows) for scores in (*ranked, by_words)])
+    columns = []
+    for ranking in (*rankings, PassageIndex(passages).search(query, len(passages))):
+        columns.append(np.zeros(len(rows), dtype=np.float32))
+        for hit in reversed(ranking):
+            columns[-1][rows[_normalize_text(hit.passage)]] = hit.score
+    score = fuse_ranks(columns)
     return [ScoredPassage(passages[row], float(score[row])) for row in np.argsort(-score, kind="stable")]
-
-
-def _column(scores: dict[str, float], rows: dict[str, int]) -> NDArray[np.float32]:
-    column = np.zeros(len(rows), dtype=np.float32)
-    for text, score in scores.items():
-        column[rows[text]] = score
-    return column
 
 
 def _balance(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:

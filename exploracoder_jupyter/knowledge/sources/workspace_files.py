@@ -36,12 +36,10 @@ class Limits:
     files: int = 400
     folders: int = 400
     entries: int = 20_000
-    """Directory entries that are examined."""
     file_bytes: int = 400_000
     notebook_bytes: int = 8_000_000
     """Size of one notebook: most of it is outputs, which are not used."""
     bytes: int = 32_000_000
-    """Total size of all files."""
     seconds: float = 1.0
 
 
@@ -56,8 +54,6 @@ class TextFile:
 
 @dataclass(slots=True)
 class _Usage:
-    """How much was read so far, measured against the limits."""
-
     limits: Limits
     files: int = 0
     entries: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import anyio.to_thread
@@ -51,7 +52,10 @@ class WorkspaceSource:
 
     def _passages(self) -> Iterator[Passage]:
         seen: set[str] = set()
-        for file in self._files():
+        text = read_file(self._notebook, self._limits) if self._notebook else None
+        own = [TextFile(self._notebook.name, text)] if self._notebook and text is not None else []
+        others = (file for file in iter_files(self._folder, self._limits) if self._folder / file.path != self._notebook)
+        for file in chain(own, others):
             literals = {} if file.path.endswith(".ipynb") else find_secret_literals(file.text)
             for chunk in split_file(file.path, file.text):
                 secret = {**literals, **find_secret_literals(chunk.text), **find_secret_literals(chunk.title)}
@@ -65,12 +69,3 @@ class WorkspaceSource:
                         origin=f"{file.path}, {chunk.place}",
                         code=chunk.code,
                     )
-
-    def _files(self) -> Iterator[TextFile]:
-        """Yield the notebook first, wherever it is, then the files of the folder."""
-        text = read_file(self._notebook, self._limits) if self._notebook else None
-        if self._notebook and text is not None:
-            yield TextFile(self._notebook.name, text)
-        for file in iter_files(self._folder, self._limits):
-            if self._notebook is None or (self._folder / file.path) != self._notebook:
-                yield file

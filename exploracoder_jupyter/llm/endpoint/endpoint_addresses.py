@@ -14,7 +14,6 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 
 OPENAI = "https://api.openai.com/v1"
-"""Default address when no `base_url` is set."""
 
 PRESETS = MappingProxyType(
     {
@@ -27,10 +26,8 @@ PRESETS = MappingProxyType(
 
 
 def resolve_address(base_url: str | None) -> str:
-    """Return the URL for a `base_url` setting: the setting itself, a preset's URL, or OpenAI's.
-
-    Raises:
-        UsageError: it is neither a preset nor an http(s) URL.
+    """Return the URL for a `base_url` setting: the setting itself, a preset's URL, or OpenAI's. Raises UsageError if it
+    is neither a preset nor an http(s) URL.
     """
     if not base_url:
         return OPENAI
@@ -64,7 +61,6 @@ def redact_address(base_url: str | None) -> str:
 
 
 def _host(url: str) -> str | None:
-    """Return the host name; `None` where there is none, or the port is invalid."""
     try:
         parts = urlsplit(url)
         return parts.hostname if parts.port != 0 else None

@@ -12,7 +12,7 @@ Three time limits apply to an exchange: connecting takes at most ten seconds, th
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar, cast
 
 import anyio
 from pydantic import JsonValue
@@ -20,7 +20,6 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses, fault_conversion, response_limits
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import (
     CURRENT_TRAFFIC,
@@ -55,8 +54,8 @@ Stream: TypeAlias = "AsyncGenerator[JsonValue | Fault]"
 Answer: TypeAlias = "JsonValue | Stream | Fault"
 
 
-class Connection(AsyncClosable):
-    """The client for one endpoint, with the explanation of its failures. Close it, or use it as an async context.
+class Connection:
+    """The client for one endpoint, with the explanation of its failures. Close it.
 
     `report` receives a sentence when the endpoint is silent for a while, or when a retry has to wait.
     """
@@ -142,7 +141,6 @@ class Connection(AsyncClosable):
         return self._fault_in(value, exchange) or value
 
     async def _chunks(self, stream: openai.AsyncStream[object], exchange: Traffic) -> Stream:
-        """Yield the chunks of a stream, and a fault if it breaks off; then close it."""
         try:
             chunks, received = aiter(stream), None
             while not isinstance(received, Fault):
@@ -155,7 +153,6 @@ class Connection(AsyncClosable):
                 await stream.close()
 
     async def _next(self, chunks: AsyncIterator[object], exchange: Traffic) -> object:
-        """Return the next chunk, a fault, or `_END`."""
         # A server whose data is always ready never suspends this task, so the deadline could not cancel it.
         with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
             if not exchange.time_left:
@@ -172,30 +169,24 @@ class Connection(AsyncClosable):
     async def _request(
         self, exchange: Traffic, send: Callable[[], Awaitable[_T]], *, retries: int | None = None
     ) -> _T | Fault:
-        """Return the response to a request, retried where that may help, or the last fault."""
         limit = self._retries if retries is None else retries
         token = CURRENT_TRAFFIC.set(exchange)
         try:
             with self._reporting(exchange), anyio.CancelScope(deadline=exchange.deadline):
                 while True:
                     exchange.start_request()
-                    answer = await self._send_once(exchange, send)
-                    if not isinstance(answer, Fault) or not answer.passing or exchange.requests > limit:
-                        return answer
-                    if not await self._wait_for_retry(answer, exchange):
-                        return answer
+                    try:
+                        return await send()
+                    except fault_conversion.client_errors() as error:
+                        fault = fault_conversion.to_fault(error, exchange, self._key)
+                    may_retry = fault.passing and exchange.requests <= limit
+                    if not may_retry or not await self._wait_for_retry(fault, exchange):
+                        return fault
         finally:
             CURRENT_TRAFFIC.reset(token)
         return Fault("unfinished" if exchange.answered else "silent").with_measurements(exchange)
 
-    async def _send_once(self, exchange: Traffic, send: Callable[[], Awaitable[_T]]) -> _T | Fault:
-        try:
-            return await send()
-        except fault_conversion.client_errors() as error:
-            return fault_conversion.to_fault(error, exchange, self._key)
-
     async def _wait_for_retry(self, fault: Fault, exchange: Traffic) -> bool:
-        """Wait before the next request; return False at once where the wait would exceed a limit."""
         seconds = retry_delay(fault, exchange.requests, min(self.target.timeout, exchange.time_left))
         if seconds is None:
             return False
@@ -220,6 +211,22 @@ class Connection(AsyncClosable):
 
     def _incompatible(self, exchange: Traffic, text: str) -> Fault:
         return Fault("incompatible", text).with_measurements(exchange)
+
+
+class ConnectionUser:
+    """An async context manager with a connection, which `aclose` or the end of the context closes."""
+
+    _connection: Connection
+
+    async def aclose(self) -> None:
+        """Close the connection. Idempotent."""
+        await self._connection.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:

@@ -23,7 +23,6 @@ from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|transcribe|audio|realtime|dall-e|image|sora|moderation|\bbge-", re.I)
-"""Names of models that do not write text."""
 _CODE = re.compile(r"code|coding", re.I)
 _TASK = "Reply with the word: ready"
 _MAX_REPLY_TOKENS = 16
@@ -83,10 +82,8 @@ async def find_endpoints(
 
 
 async def try_model(endpoint: Endpoint, secrets: Secrets) -> float:
-    """Send a tiny request, and return the seconds until the reply.
-
-    Raises:
-        EndpointError: the endpoint refused the request, or did not answer.
+    """Send a tiny request, and return the seconds until the reply. Raises EndpointError if the endpoint refused the
+    request, or did not answer.
     """
     request = ModelRequest(
         "introduce", IntroduceInputs((), ""), (Message("user", _TASK),), Sampling(max_tokens=_MAX_REPLY_TOKENS)

@@ -14,8 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.async_closing import AsyncClosable
-from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection
+from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection, ConnectionUser
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import Report
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object
@@ -30,12 +29,10 @@ _MAX_CHARACTERS = 6000
 """Characters embedded of each text: models accept at least 2,000 tokens, and a text's start gives its topic."""
 
 
-class EndpointEmbedder(AsyncClosable):
-    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context.
-
-    Raises:
-        UsageError: no embedding model is set, or `base_url` is not an address.
-        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
+class EndpointEmbedder(ConnectionUser):
+    """Embeds with the endpoint's `embedding_model`. Close it, or use it as an async context. Raises UsageError if no
+    embedding model is set, or `base_url` is not an address; EndpointError if there is no key for OpenAI's own address,
+    or the key is invalid.
     """
 
     def __init__(
@@ -51,18 +48,12 @@ class EndpointEmbedder(AsyncClosable):
         self._connection = Connection(
             endpoint, secrets, model=endpoint.embedding_model, report=report, http_client=http_client
         )
-
-    @property
-    def name(self) -> str:
+        self.name = f"{endpoint.embedding_model} at {self._connection.target.url}"
         """Model and address. Vectors with different names must not be mixed."""
-        target = self._connection.target
-        return f"{target.model} at {target.url}"
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Return vectors of the texts, shape (n, d), in the same order; not normalized.
-
-        Raises:
-            EndpointError: the endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
+        """Return vectors of the texts, shape (n, d), in the same order; not normalized. Raises EndpointError if the
+        endpoint has no embeddings, refused, cannot be reached, or sent invalid vectors.
         """
         import numpy as np
 
@@ -79,10 +70,6 @@ class EndpointEmbedder(AsyncClosable):
         if not np.isfinite(vectors).all():
             raise self._invalid_vectors()
         return vectors
-
-    async def aclose(self) -> None:
-        """Close the connection. Idempotent."""
-        await self._connection.aclose()
 
     async def _batch(self, texts: Sequence[str]) -> list[Sequence[float]]:
         # Some servers reject empty texts.

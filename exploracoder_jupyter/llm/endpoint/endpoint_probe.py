@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
@@ -27,7 +28,6 @@ class Probe:
     """The models that it lists; some endpoints list none."""
     sentence: str
     remedy: str = ""
-    """Empty when there is nothing to do."""
     passing: bool = False
     """Whether the fault may be temporary: too many requests, or an error of the server."""
 
@@ -35,7 +35,7 @@ class Probe:
 async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
     """Request the endpoint's list of models once, with a short timeout. Faults are part of the result, never raised."""
     try:
-        async with Connection(endpoint, secrets, model=endpoint.model or "") as connection:
+        async with aclosing(Connection(endpoint, secrets, model=endpoint.model or "")) as connection:
             listed = await connection.models()
             target = connection.target
     except (EndpointError, UsageError) as error:
@@ -53,10 +53,8 @@ async def probe(endpoint: Endpoint, secrets: Secrets) -> Probe:
 
 
 async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
-    """Return the endpoint with its model set: the configured one, else the only one that it lists.
-
-    Raises:
-        EndpointError: no model is set, and the endpoint does not list exactly one.
+    """Return the endpoint with its model set: the configured one, else the only one that it lists. Raises EndpointError
+    if no model is set, and the endpoint does not list exactly one.
     """
     if endpoint.model:
         return endpoint

@@ -111,17 +111,10 @@ def _kind(cause: BaseException | None, exchange: Traffic) -> Kind:
         case httpx2.TimeoutException():
             return "stalled" if exchange.answered else "silent"
         case httpx2.ConnectError() | httpx2.ProxyError():
-            return _connect_failure_kind(cause)
+            kinds: dict[type[BaseException], Kind] = {ssl.SSLError: "tls", socket.gaierror: "unresolved"}
+            found = (kinds[type_] for error in _chain(cause) for type_ in kinds if isinstance(error, type_))
+            return next(found, "unreachable")
     return "cut" if exchange.answered else "closed"
-
-
-def _connect_failure_kind(cause: BaseException) -> Kind:
-    for error in _chain(cause):
-        if isinstance(error, ssl.SSLError):
-            return "tls"
-        if isinstance(error, socket.gaierror):
-            return "unresolved"
-    return "unreachable"
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -143,7 +136,6 @@ def _root_message(cause: BaseException | None) -> str:
 
 
 def _server_message(body: JsonValue) -> str:
-    """Return the server's message, if it is text."""
     if isinstance(body, dict):
         message = body.get("message") or body.get("detail") or body.get("error") or ""
         return message if isinstance(message, str) else str(message)

@@ -20,7 +20,6 @@ from exploracoder_jupyter.core.secrets.secret_redactor import known_forms
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import Traffic, format_seconds
 
 _MAX_CHARACTERS = 300
-"""Characters quoted from a server's message."""
 
 _MAX_NAMES = 12
 
@@ -54,19 +53,15 @@ class Fault:
     """Message of the server or the operating system, with the key redacted."""
     status: int = 0
     parameter: str = ""
-    """The request parameter that the server rejects, if it names one."""
     passing: bool = False
     """Whether the same request may succeed later."""
     retry_after: float | None = None
     """Seconds that the server requests to wait."""
     requests: int = 0
-    """Number of requests sent."""
     seconds: float = 0.0
-    """Seconds since the first request."""
     silence: float = 0.0
     """Seconds since the endpoint last sent anything."""
     received: int = 0
-    """Bytes of the last response."""
 
     def with_measurements(self, exchange: Traffic) -> Fault:
         """Return this fault with the measurements of its exchange."""
@@ -98,9 +93,7 @@ class Target:
     """As returned by `endpoint_addresses.redact_address`."""
     model: str
     key: bool
-    """Whether a key is configured."""
     timeout: float
-    """Seconds that the endpoint may be silent."""
 
 
 def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> EndpointError:
@@ -121,7 +114,6 @@ def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> Endpoin
 
 
 def _host(url: str) -> str:
-    """Return the host name of an address, or the whole text where there is none."""
     with suppress(ValueError):
         return urlsplit(url).hostname or url
     return url

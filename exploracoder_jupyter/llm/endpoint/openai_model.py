@@ -20,9 +20,8 @@ import anyio
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.llm.async_closing import AsyncClosable
 from exploracoder_jupyter.llm.endpoint import request_body
-from exploracoder_jupyter.llm.endpoint.endpoint_connection import Answer, Connection
+from exploracoder_jupyter.llm.endpoint.endpoint_connection import Answer, Connection, ConnectionUser
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import Report
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.reply_choices import Choice
@@ -35,15 +34,14 @@ if TYPE_CHECKING:
     import httpx2
 
 
-class OpenAIModel(AsyncClosable):
+class OpenAIModel(ConnectionUser):
     """A model behind an OpenAI-compatible endpoint. Close it, or use it as an async context.
 
     Token counts are the server's, or estimated from the number of characters where it sends none. `calls` counts
     requests that the server started to answer.
 
-    Raises:
-        UsageError: the endpoint's `base_url` is not an address, or no model is set.
-        EndpointError: there is no key for OpenAI's own address, or the key is invalid.
+    Raises UsageError if the endpoint's `base_url` is not an address, or no model is set; EndpointError if there is no
+    key for OpenAI's own address, or the key is invalid.
     """
 
     def __init__(
@@ -56,15 +54,10 @@ class OpenAIModel(AsyncClosable):
     ) -> None:
         if not endpoint.model:
             raise UsageError("No model is set.", remedy="Add --model, or set model in the configuration.")
-        self._name = endpoint.model
+        self.name = endpoint.model
         self._timeout = endpoint.timeout
         self._connection = Connection(endpoint, secrets, model=endpoint.model, report=report, http_client=http_client)
         self._refused: Refused = frozenset()
-
-    @property
-    def name(self) -> str:
-        """The model's name at the endpoint."""
-        return self._name
 
     async def complete(self, request: ModelRequest) -> AsyncGenerator[Reply]:
         """Yield the choices, each as soon as it is complete; `seconds` is the time spent waiting for it.
@@ -72,8 +65,7 @@ class OpenAIModel(AsyncClosable):
         A choice that is finally lost while others are complete becomes a reply with a problem. Whatever the endpoint
         does, this ends within (number of choices + 1) times the endpoint's timeout.
 
-        Raises:
-            EndpointError: the endpoint refused, or stayed unreachable within the retry limits.
+        Raises EndpointError if the endpoint refused, or stayed unreachable within the retry limits.
         """
         since = time.monotonic()
         # The timeout limits silence; choices that keep arriving may take longer.
@@ -82,10 +74,6 @@ class OpenAIModel(AsyncClosable):
             async for reply in replies:
                 yield replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - since))
                 since = time.monotonic()
-
-    async def aclose(self) -> None:
-        """Close the connection. Idempotent."""
-        await self._connection.aclose()
 
     async def _replies(self, pending: PendingRequest) -> AsyncGenerator[Reply]:
         n = pending.request.sampling.n
@@ -100,11 +88,12 @@ class OpenAIModel(AsyncClosable):
             async for reply in replies:
                 missing.discard(reply.index)
                 yield reply
-        for reply in _replies_for_lost(pending, missing):
-            yield reply
+        if len(missing) == n:
+            raise pending.lost[min(missing)]
+        for index in sorted(missing):
+            yield pending.reply(index, Choice(index, "", pending.lost[index].message, 0))
 
     async def _request_all(self, pending: PendingRequest, n: int, put: Put[Reply]) -> None:
-        """Request all choices at once; those that do not arrive are left to the caller."""
         answer = await self._send(pending, n=n, stream=True)
         if isinstance(answer, Fault):
             raise await self._connection.to_error(answer)
@@ -137,10 +126,9 @@ class OpenAIModel(AsyncClosable):
             put(pending.reply(index, Choice(index, "", "empty", 0)))
 
     async def _send(self, pending: PendingRequest, *, n: int, stream: bool) -> Answer:
-        """Make the request, and repeat it without features that the server refuses."""
         refused = self._refused
         while True:
-            sent = request_body.build_body(pending.request, self._name, n=n, stream=stream, refused=refused)
+            sent = request_body.build_body(pending.request, self.name, n=n, stream=stream, refused=refused)
             answer = await self._connection.chat(sent, deadline=pending.deadline)
             if not isinstance(answer, Fault):
                 self._refused |= refused
@@ -154,10 +142,3 @@ class OpenAIModel(AsyncClosable):
         """Stop using streams if one ends normally but without any complete choice."""
         if received.ended and not received.complete:
             self._refused |= {"stream"}
-
-
-def _replies_for_lost(pending: PendingRequest, missing: set[int]) -> list[Reply]:
-    """Return the replies for choices that are finally lost; if all are lost, raise the error."""
-    if missing and len(missing) == pending.request.sampling.n:
-        raise pending.lost[min(missing)]
-    return [pending.reply(index, Choice(index, "", pending.lost[index].message, 0)) for index in sorted(missing)]

@@ -24,7 +24,6 @@ _CAUTIOUS_RATIO = 6.0
 """More characters than a token has, so that the usage reported for early choices never exceeds the server's count."""
 
 _MAX_TOKENS = 100_000_000
-"""A larger number is not accepted as a token count."""
 
 _MAX_CHOICES = 1000
 
@@ -37,7 +36,6 @@ class Choice:
     """One complete choice."""
 
     index: int
-    """The index assigned by the server."""
     text: str
     problem: str
     raw: int
@@ -53,7 +51,6 @@ class ChoiceBuilder:
     """Whether a choice is complete where a look-up in its code wants the answer; what follows would be made up."""
     usage: JsonValue = None
     characters: int = 0
-    """Characters received so far for all choices, reasoning included."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _calls: dict[int, CallBuilder] = field(default_factory=dict)
     _raw: dict[int, int] = field(default_factory=dict)
@@ -70,7 +67,10 @@ class ChoiceBuilder:
                 continue
             if part.get("delta") is not None:
                 self._append(index, as_object(part["delta"]))
-            if finish := part.get("finish_reason") or self._finish_at_lookup(index):
+            finish, written = part.get("finish_reason"), self._texts.get(index, ())
+            if not finish and self.inline_lookups and written and ">" in written[-1]:
+                finish = "stop" if find_request("".join(written)) else None
+            if finish:
                 self._done.add(index)
                 done.append(self._choice(index, as_text(finish)))
         return done
@@ -85,11 +85,6 @@ class ChoiceBuilder:
     def started(self) -> int:
         """Number of choices that the server started."""
         return len(self._texts.keys() | self._done)
-
-    def _finish_at_lookup(self, index: int) -> str:
-        written = self._texts.get(index, ())
-        at_arrow = self.inline_lookups and written and ">" in written[-1]
-        return "stop" if at_arrow and find_request("".join(written)) else ""
 
     def _append(self, index: int, delta: Mapping[str, JsonValue]) -> None:
         text = _text(delta.get("content"))
@@ -178,7 +173,6 @@ def _text(content: JsonValue) -> str:
 
 
 def _reasoning(message: Mapping[str, JsonValue]) -> int:
-    """Number of characters of the reasoning sent alongside the text."""
     return len(_text(message.get("reasoning_content") or message.get("reasoning")))
 
 

@@ -43,9 +43,7 @@ class PendingRequest:
     unreported: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
     stream_broken: bool = False
-    """Whether the stream with all choices broke off."""
     fault: Fault | None = None
-    """Why the stream broke off."""
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """Return the reply for a choice; its usage includes the cost not reported yet."""
@@ -65,10 +63,8 @@ class DeliveryResult:
     ended: bool
     """Whether the answer ended normally, as far as the protocol shows."""
     started: int
-    """Number of choices that the server started."""
     complete: int
     fault: Fault | None = None
-    """Why the answer did not end normally."""
 
     @property
     def all_complete(self) -> bool:

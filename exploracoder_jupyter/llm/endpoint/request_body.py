@@ -61,7 +61,7 @@ def build_body(request: ModelRequest, model: str, *, n: int, stream: bool, refus
     parts: dict[Feature, Body] = {
         "n": {"n": n} if n > 1 else {},
         "stream": {"stream": True} if stream else {},
-        "stream_options": {"stream_options": {"include_usage": True}} if _is_streamed(stream, refused) else {},
+        "stream_options": {"stream_options": {"include_usage": True}} if stream and "stream" not in refused else {},
         "temperature": _optional("temperature", sampling.temperature),
         "top_p": _optional("top_p", sampling.top_p),
         "max_tokens": _optional("max_tokens", sampling.max_tokens),
@@ -85,7 +85,9 @@ def find_refused(fault: Fault, sent: Body) -> Feature | None:
     """Return the feature of `sent` to remove after this fault; `None` when removing one cannot help."""
     if fault.kind != "status" or fault.status in (401, 403, 429) or _TOO_LONG.search(fault.text):
         return None
-    present = _present(sent)
+    form = sent.get("response_format")
+    kind = form.get("type") if isinstance(form, dict) else None
+    present = [*([cast(Feature, kind)] if kind else []), *(feature for feature in _PATTERNS if feature in sent)]
     matching = [feature for feature in present if _PATTERNS[feature].search(fault.parameter or fault.text)]
     if matching:
         return matching[0]
@@ -115,17 +117,6 @@ def _response_format(request: ModelRequest, refused: Refused) -> dict[Feature, B
     title = re.sub(r"[^\w-]", "_", str(request.schema.get("title", "reply")))
     form: JsonValue = {"name": title, "strict": True, "schema": strict_schema(request.schema)}
     return {"json_schema": {"response_format": {"type": "json_schema", "json_schema": form}}}
-
-
-def _present(sent: Body) -> list[Feature]:
-    form = sent.get("response_format")
-    kind = form.get("type") if isinstance(form, dict) else None
-    present = [cast(Feature, kind)] if kind else []
-    return present + [feature for feature in _PATTERNS if feature in sent]
-
-
-def _is_streamed(stream: bool, refused: Refused) -> bool:
-    return stream and "stream" not in refused
 
 
 def _optional(name: str, value: float | int | None) -> Body:

@@ -92,8 +92,6 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
 
 
 class _EventSize:
-    """Counts the received bytes of the last server-sent event of a stream."""
-
     def __init__(self) -> None:
         self._size = 0
         self._tail = b""

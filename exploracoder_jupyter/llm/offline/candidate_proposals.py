@@ -14,7 +14,7 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     is_relevant,
     rank_drafts,
 )
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import convert, find_conversions
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_conversions
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets
@@ -62,10 +62,8 @@ def _select_diverse(ranked: Sequence[ScoredDraft], text: str, limit: int) -> lis
         return []
     best = ranked[0].draft
     near = [item.draft for item in ranked if item.score > ranked[0].score - _MAX_SCORE_GAP]
-    requested = [
-        convert(template, best.result) for template, cost in find_conversions(text, best.type).items() if cost < 0.05
-    ]
-    forms = [best, *(replace(best, result=code) for code in requested[:1])]
+    requested = [template for template, cost in find_conversions(text, best.type).items() if cost < 0.05]
+    forms = [best, *(replace(best, result=template.format(x=best.result)) for template in requested[:1])]
     forms.extend(draft for draft in near if draft.paths == best.paths)
     unique = list({(draft.statements, draft.result): draft for draft in forms}.values())
     others = {frozenset(draft.names): draft for draft in reversed(near) if draft.paths != best.paths}

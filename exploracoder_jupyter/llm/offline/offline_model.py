@@ -25,7 +25,6 @@ from exploracoder_jupyter.llm.offline.drafting.solution_programs import Variant,
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
-from exploracoder_jupyter.llm.offline.library_introduction import summarize_readme
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -45,6 +44,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
 )
 
 _RESULTS = 20
+_MARKUP = re.compile(r"^\s*(?:[#=*\-~+^`|<!\[.>:]|https?:)")
 _MAX_FAILED_CHECKS = 8
 """Maximum programs tried that run and fail their check: by then the task was most likely misunderstood."""
 _MAX_ATTEMPTS = 12
@@ -84,43 +84,38 @@ class OfflineModel:
         inputs = request.inputs
         match inputs:
             case IntroduceInputs():
-                return [summarize_readme(inputs.readme)]
+                return [_summarize(inputs.readme)]
             case PlannersInputs():
                 return [json.dumps({"planners": []})]
             case PlanInputs():
                 return [json.dumps({"subtasks": split_clauses(inputs.task.text, limit=inputs.most)})]
             case RecommendInputs():
-                return [await self._recommend(inputs)]
+                named = [api.path for api in find_named_apis(inputs.hint, inputs.apis)]
+                order = list(dict.fromkeys([*named, *_rank_paths(inputs.apis, inputs.subtask.title)]))
+                reason = "ordered by the words of the subtask"
+                return [json.dumps({"apis": order, "satisfied": False, "reason": reason})]
             case RecommendGlobalInputs():
                 return [json.dumps({"apis": _rank_paths(inputs.apis, inputs.task.text)[: inputs.count]})]
             case ProposeInputs():
-                return await self._propose(inputs, request.sampling.n)
-            case RepairInputs() if self._is_time_spent():
-                return []
+                texts = [inputs.subtask.title, *([inputs.hint] if inputs.hint else [])]
+                pool = await self._pool(inputs.apis, texts, inputs.experience)
+                codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=request.sampling.n))
+                return [_fence(code) for code in codes]
             case SolveInputs() | RepairInputs():
                 return await self._solve(inputs)
             case DebugInputs() | InventInputs() | JudgeInputs() | ExplainInputs() | StrategyInputs():
                 return []
 
-    def _is_time_spent(self) -> bool:
-        return self._began is not None and time.monotonic() - self._began >= scale_limit(self._seconds)
-
-    async def _recommend(self, inputs: RecommendInputs) -> str:
-        """Return all retrieved APIs: those named in a hint, then those that match the clause best."""
-        named = [api.path for api in find_named_apis(inputs.hint, inputs.apis)]
-        order = list(dict.fromkeys([*named, *_rank_paths(inputs.apis, inputs.subtask.title)]))
-        return json.dumps({"apis": order, "satisfied": False, "reason": "ordered by the words of the subtask"})
-
-    async def _propose(self, inputs: ProposeInputs, n: int) -> list[str]:
-        texts = [inputs.subtask.title, *([inputs.hint] if inputs.hint else [])]
-        pool = await self._pool(inputs.apis, texts, inputs.experience)
-        codes = await _run_in_thread(partial(propose_candidates, inputs, pool, limit=n))
-        return [_fence(code) for code in codes]
-
     async def _solve(self, inputs: SolveInputs | RepairInputs) -> list[str]:
-        attempts = inputs.attempts if isinstance(inputs, RepairInputs) else ()
-        if _should_stop(attempts, inputs.experience):
-            return []
+        attempts: Sequence[Experience] = ()
+        if isinstance(inputs, RepairInputs):
+            attempts, explored = inputs.attempts, inputs.experience
+            nothing_ran = bool(explored) and not any(item.observation.ran for item in explored)
+            most = _MAX_BLIND_ATTEMPTS if nothing_ran else _MAX_ATTEMPTS
+            is_late = time.monotonic() - (self._began or 0.0) >= scale_limit(self._seconds)
+            completed = sum(not _crashed(item) for item in attempts)
+            if is_late or len(attempts) >= most or completed >= _MAX_FAILED_CHECKS:
+                return []
         code = next_program(await self._variants(inputs), attempts)
         return [_fence(code)] if code else []
 
@@ -135,7 +130,6 @@ class OfflineModel:
     async def _pool(
         self, apis: Sequence[ApiDoc], texts: Sequence[str], experience: Sequence[Experience]
     ) -> DocumentationPool:
-        """Collect the request's APIs and what the knowledge finds for its texts and the types of its variables."""
         pool = DocumentationPool(self._knowledge)
         pool.add(apis)
         for text in dict.fromkeys(texts):
@@ -161,13 +155,6 @@ def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> s
     return next((code for code in untried if not failing_lines & set(code.splitlines())), "")
 
 
-def _should_stop(attempts: Sequence[Experience], experience: Sequence[Experience]) -> bool:
-    """Return whether more programs would only be guesses."""
-    nothing_ran = bool(experience) and not any(item.observation.ran for item in experience)
-    completed = sum(not _crashed(item) for item in attempts)
-    return completed >= _MAX_FAILED_CHECKS or len(attempts) >= (_MAX_BLIND_ATTEMPTS if nothing_ran else _MAX_ATTEMPTS)
-
-
 def failing_line(item: Experience) -> str:
     """Return the top-level line that raised, according to the traceback; empty if unknown."""
     trace = item.observation.error.traceback if item.observation.error else ""
@@ -177,7 +164,6 @@ def failing_line(item: Experience) -> str:
 
 
 def _crashed(item: Experience) -> bool:
-    """Return whether the program itself failed, rather than its check."""
     return not item.observation.ran and not item.observation.unmet
 
 
@@ -186,6 +172,17 @@ def _rank_paths(apis: Sequence[ApiDoc], text: str) -> list[str]:
     pool.add(apis)
     ranked = [api.path for api in pool.rank_apis(Goal.of(text).words)]
     return [*ranked, *(api.path for api in apis if api.path not in ranked)]
+
+
+def _summarize(readme: str, *, limit: int = 1200) -> str:
+    """Return the first paragraphs of prose in a README, or its first lines if it has none."""
+    chosen = ""
+    for text in (" ".join(part.split()) for part in re.split(r"\n\s*\n", readme)):
+        if len(text.split()) >= 6 and not _MARKUP.match(text):
+            if chosen and len(chosen) + len(text) > limit:
+                break
+            chosen = f"{chosen}\n\n{text[:limit]}".strip()
+    return chosen or readme.strip()[:limit] or "No introductory documentation was found."
 
 
 def _fence(code: str) -> str:

@@ -16,7 +16,9 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.kernels import Inspect
-from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
+from exploracoder_jupyter.knowledge.search.dense_index import Embedder
+from exploracoder_jupyter.knowledge.search.embedding_cache import embedder_fallback_message
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.environment_key import environment_key
 
 Advance = Callable[[str, int, int], None]
@@ -102,7 +104,7 @@ async def _open_embedder(
         return LocalEmbedder(_resolve_path(settings.retrieval.embedding_folder, folder))
     if not settings.endpoint.embedding_model:
         return None
-    from exploracoder_jupyter.llm import EndpointEmbedder
+    from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
 
     try:
         return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))

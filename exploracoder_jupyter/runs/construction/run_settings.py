@@ -26,8 +26,8 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
-from exploracoder_jupyter.llm import is_local, probe, resolve_model
-from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local, redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe, resolve_model
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
 from exploracoder_jupyter.runs.environment_key import environment_key

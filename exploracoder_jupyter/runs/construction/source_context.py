@@ -10,7 +10,7 @@ from typing import Protocol
 
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.events import Event
-from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.pipeline.ports import Source
 
 

@@ -15,9 +15,9 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets, sn
 from exploracoder_jupyter.core.errors import ExploraError, format_error
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin, registered
-from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch, WorkspaceSource
-from exploracoder_jupyter.llm import is_local
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import secret_strings

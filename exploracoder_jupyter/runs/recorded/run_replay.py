@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.run_state import RunState, Section, fold_all
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.knowledge.sources import RecordedSearch
-from exploracoder_jupyter.llm import ReplayModel
+from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated

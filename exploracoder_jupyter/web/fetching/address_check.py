@@ -49,11 +49,8 @@ def join_link(base: str, link: str) -> str:
 
 
 def check_address(address: str, *, any_port: bool = False) -> None:
-    """Reject anything but a plain page address.
-
-    Raises:
-        WebError: If the scheme is unsupported, the address contains a password or is too long, or, unless `any_port`,
-            uses a non-default port.
+    """Reject anything but a plain page address. Raises WebError if the scheme is unsupported, the address contains a
+    password or is too long, or, unless `any_port`, uses a non-default port.
     """
     if len(address) > _MAX_ADDRESS_CHARS or not origin_of(address):
         raise WebError("The address is not an HTTP or HTTPS URL.")
@@ -65,10 +62,8 @@ def check_address(address: str, *, any_port: bool = False) -> None:
 
 
 async def resolve_public(host: str, port: int, resolve: Resolver) -> list[str]:
-    """Return the IP addresses of a public host, IPv4 first.
-
-    Raises:
-        WebError: If the host has no address, or one that is not public.
+    """Return the IP addresses of a public host, IPv4 first. Raises WebError if the host has no address, or one that is
+    not public.
     """
     try:
         found = [ip_address(text.partition("%")[0]) for text in await resolve(host, port)]

@@ -27,14 +27,12 @@ from exploracoder_jupyter.web.fetching.address_check import (
     resolve_public,
 )
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
-from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES
-from exploracoder_jupyter.web.web_types import WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 AddressCheck = Callable[[str], Awaitable[None]]
 """Raises WebError for an address that must not be fetched."""
 
 AGENT = "exploracoder-jupyter"
-"""Our user agent name."""
 _SECONDS = 30.0
 _IDLE_SECONDS = 10.0
 _MAX_REDIRECTS = 5
@@ -54,9 +52,7 @@ class Response:
     """A site's response."""
 
     address: str
-    """After all redirects."""
     type: str
-    """Content type, such as `text/html`."""
     text: str
 
 
@@ -98,8 +94,7 @@ class HttpClient:
 
         Only the origin `trusted` may be in a private network; `check` is called before each request.
 
-        Raises:
-            WebError: If the address must not be fetched, or fetching it fails.
+        Raises WebError if the address must not be fetched, or fetching it fails.
         """
         try:
             with anyio.fail_after(_SECONDS):
@@ -111,7 +106,13 @@ class HttpClient:
 
     async def _follow(self, address: str, types: Collection[str], trusted: str, check: AddressCheck | None) -> Response:
         for _ in range(_MAX_REDIRECTS + 1):
-            addresses = await self._check_address(address, trusted)
+            origin = origin_of(address)
+            is_trusted = bool(trusted) and origin == trusted
+            check_address(address, any_port=is_trusted)
+            addresses: list[str] = []  # the trusted origin is connected to by name
+            if not is_trusted:
+                parts = urlsplit(origin)
+                addresses = await resolve_public(parts.hostname or "", parts.port or 0, self._resolve)
             if check:
                 await check(address)
             await self.rate_limiter.wait(_host(address))
@@ -124,33 +125,22 @@ class HttpClient:
                 await response.aclose()
         raise WebError(f"{_host(address)} redirected too many times.")
 
-    async def _check_address(self, address: str, trusted: str) -> list[str]:
-        """Return the IP addresses to connect to; empty for the trusted origin, which is connected to by name."""
-        origin = origin_of(address)
-        is_trusted = bool(trusted) and origin == trusted
-        check_address(address, any_port=is_trusted)
-        if is_trusted:
-            return []
-        parts = urlsplit(origin)
-        return await resolve_public(parts.hostname or "", parts.port or 0, self._resolve)
-
     async def _send(self, address: str, addresses: list[str]) -> httpx2.Response:
         url = httpx2.URL(address)
         if not addresses:
             return await self._client.send(self._client.build_request("GET", url), stream=True)
-        for number, ip in enumerate(addresses, 1):
+        while True:
             request = self._client.build_request(
                 "GET",
-                url.copy_with(host=ip),
+                url.copy_with(host=addresses.pop(0)),
                 headers={"Host": url.netloc.decode("ascii")},
                 extensions={"sni_hostname": url.raw_host.decode("ascii")},
             )
             try:
                 return await self._client.send(request, stream=True)
             except httpx2.ConnectError:
-                if number == len(addresses):
+                if not addresses:
                     raise
-        raise AssertionError  # a public host has an address
 
     async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Response:
         host = _host(address)
@@ -162,16 +152,12 @@ class HttpClient:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
             raise WebError(f"{host} did not return text ({kind or 'no content type'}).")
-        return Response(address, kind, _decode(await _body(host, response), response.charset_encoding))
-
-
-async def _body(host: str, response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_PAGE_BYTES:
-            raise WebError(f"{host} returned more than {MAX_PAGE_BYTES // 1_000_000} MB.")
-    return bytes(body)
+        body = bytearray()
+        async for chunk in response.aiter_bytes():
+            body += chunk
+            if len(body) > MAX_PAGE_BYTES:
+                raise WebError(f"{host} returned more than {MAX_PAGE_BYTES // 1_000_000} MB.")
+        return Response(address, kind, _decode(bytes(body), response.charset_encoding))
 
 
 def _decode(body: bytes, charset: str | None) -> str:

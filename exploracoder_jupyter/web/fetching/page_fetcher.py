@@ -24,7 +24,6 @@ _FORMS: dict[str, PageFormat] = {
     "text/plain": "text",
 }
 _API = "https://api.stackexchange.com/2.3/questions"
-_JSON = ("application/json",)
 _DISALLOW_ALL = "User-agent: *\nDisallow: /"
 """Used when a site's rules cannot be fetched."""
 
@@ -39,24 +38,19 @@ class PageFetcher:
         self._robots: dict[str, Protego] = {}
 
     async def read(self, address: str) -> Page:
-        """Return the page at an address.
-
-        Raises:
-            WebError: If it cannot be read, or the site disallows robots for it.
-        """
+        """Return the page at an address. Raises WebError if it cannot be read, or the site disallows robots for it."""
         if not origin_of(address):
             raise WebError("The address is not an HTTP or HTTPS URL.")
         address = urldefrag(address).url
         cached = await anyio.to_thread.run_sync(self._cache.get, "page", address)
         if cached is not None:
             return Page(**json.loads(cached))
-        page = await self._fetch_thread(address) or await self._fetch_page(address)
+        page = await self._fetch_thread(address)
+        if page is None:
+            answer = await self._http.get(address, _FORMS, trusted=self._trusted, check=self._check_robots)
+            page = Page(answer.address, _FORMS[answer.type], answer.text)
         await anyio.to_thread.run_sync(self._cache.put, json.dumps(asdict(page)), "page", address)
         return page
-
-    async def _fetch_page(self, address: str) -> Page:
-        answer = await self._http.get(address, _FORMS, trusted=self._trusted, check=self._check_robots)
-        return Page(answer.address, _FORMS[answer.type], answer.text)
 
     async def _check_robots(self, address: str) -> None:
         origin = origin_of(address)
@@ -86,19 +80,14 @@ class PageFetcher:
             question = await self._fetch_items(f"{_API}/{number}?site={site}&filter=withbody")
             query = f"site={site}&filter=withbody&order=desc&sort=votes&pagesize=10"
             answers = await self._fetch_items(f"{_API}/{number}/answers?{query}")
-        except WebError:
+            thread = Thread(address=address, question=question.items[0], answers=answers.items)
+        except (WebError, ValidationError, IndexError):
             return None
-        if not question.items:
-            return None
-        thread = Thread(address=address, question=question.items[0], answers=answers.items)
         return Page(address, "questions", thread.model_dump_json())
 
     async def _fetch_items(self, address: str) -> ApiReply:
-        answer = await self._http.get(address, _JSON)
-        try:
-            items = ApiReply.model_validate_json(answer.text)
-        except ValidationError as error:
-            raise WebError("The Stack Exchange API did not return posts.") from error
+        answer = await self._http.get(address, ("application/json",))
+        items = ApiReply.model_validate_json(answer.text)
         if items.backoff > 0:
             self._http.rate_limiter.delay("api.stackexchange.com", min(items.backoff, 60.0))
         return items

@@ -11,8 +11,6 @@ from exploracoder_jupyter.web.web_types import WebError
 
 MIN_INTERVAL = 1.0
 """Seconds between two requests to a host."""
-_MAX_REQUESTS = 100
-"""Requests in one run."""
 
 
 class RateLimiter:
@@ -20,7 +18,7 @@ class RateLimiter:
 
     def __init__(
         self,
-        max_requests: int = _MAX_REQUESTS,
+        max_requests: int = 100,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
@@ -32,10 +30,8 @@ class RateLimiter:
         self._blocked: set[str] = set()
 
     async def wait(self, host: str) -> None:
-        """Wait until a request to the host is allowed, and count it.
-
-        Raises:
-            WebError: If the run has used up its requests, or the host asked for fewer requests.
+        """Wait until a request to the host is allowed, and count it. Raises WebError if the run has used up its
+        requests, or the host asked for fewer requests.
         """
         if host in self._blocked:
             raise WebError(f"{host} asked for fewer requests and is not contacted again in this run.")

@@ -14,13 +14,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 _FORMAT = "1"
-"""Version of the stored format."""
 _MAX_AGE_DAYS = 7
 _MAX_ENTRIES = 400
-"""Maximum number of entries; the oldest are deleted first."""
 _TIMEOUT = 5.0
 _MAX_ENTRY_BYTES = 8_000_000
-"""Maximum decompressed size of an entry in bytes."""
+"""Decompressed size of an entry."""
 
 
 class WebCache:

@@ -10,7 +10,6 @@ from exploracoder_jupyter.text.hidden_content_removal import find_main_element
 from exploracoder_jupyter.text.html_tree import Node
 
 _MIN_MAIN_CHARS = 200
-"""Minimum text length of a main element, in characters."""
 _MAX_HTML_CHARS = 500_000
 _MAX_LINES = 30
 _MIN_SHARE = 0.9
@@ -47,7 +46,6 @@ def _main_lines(root: Node) -> list[str]:
 
 
 def _smallest_with(node: Node, lines: Sequence[str]) -> Node:
-    """Return the smallest element with nearly all of the lines. Our own conversion of it preserves code."""
     wanted = _MIN_SHARE * _matched_chars(node, lines)
     while True:
         within = next((child for child in node.elements if _matched_chars(child, lines) >= max(wanted, 1)), None)
@@ -62,10 +60,9 @@ def _matched_chars(node: Node, lines: Sequence[str]) -> int:
 
 
 def _to_html(node: Node) -> Iterator[str]:
-    attributes = "".join(
-        f' {name}="{escape(node.attributes[name])}"' for name in ("id", "class") if name in node.attributes
-    )
     if node.tag:
+        named = ((name, node.attributes[name]) for name in ("id", "class") if name in node.attributes)
+        attributes = "".join(f' {name}="{escape(value)}"' for name, value in named)
         yield f"<{node.tag}{attributes}>"
     for child in node.children:
         if isinstance(child, str):

@@ -14,7 +14,6 @@ _MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(.*?)(?:\s+#+)?\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _MAX_HEADING_CHARS = 500
 _MAX_SECTION_CHARS = 3000
-"""Characters of one section; a longer one is split."""
 _MIN_SECTION_CHARS = 40
 """A shorter section without code is only the remainder of a heading."""
 
@@ -62,7 +61,6 @@ def split_markdown(text: str, title: str = "") -> list[Section]:
 
 
 def _filled_sections(found: Iterable[tuple[Section, list[str]]]) -> Iterator[Section]:
-    """Yield the sections with their texts, without those that are only the remainder of a heading."""
     for section, lines in found:
         text = _collapse_blank_lines("\n".join(lines))
         if len(text) >= _MIN_SECTION_CHARS or "```" in text:

@@ -83,28 +83,27 @@ def extract_content(page: Page) -> PageContent:
         found = split_markdown(page.text)
         return PageContent(next((section.title for section in found if section.title), ""), tuple(found))
     root = parse_html(page.text)
-    title = _title(root)
+    heading = next(root.find_all(tag="title"), None) or next(root.find_all(tag="h1"), None)
+    title = heading.text[:200] if heading else ""
     remove_hidden(root)
     if is_question_page(root, page.address):
         title, found = parse_question_page(root, page.address)
         return PageContent(title, tuple(found), ordered=True)
-    return PageContent(title, tuple(_site_sections(root, _rule(page.address), title)))
+    return PageContent(title, tuple(_site_sections(root, page.address, title)))
 
 
-def _site_sections(root: Node, rule: _Rule | None, title: str) -> Iterator[Section]:
+def _site_sections(root: Node, address: str, title: str) -> Iterator[Section]:
+    host = (urlsplit(address).hostname or "").lower()
+    rule = next((rule for site, rule in _RULES.items() if host == site or host.endswith(f".{site}")), None)
     content = _content(root, rule) if rule else None
-    licence = rule.licence if rule else _licence(root)
+    link = next((node for node in root.walk() if "license" in node.attributes.get("rel", "").split()), None)
+    licence = rule.licence if rule else (link.text or link.attributes.get("href", ""))[:100] if link else ""
     if content and rule:
         unwanted = rule.without.split(", ")
         content.remove(lambda node: any(_matches(node, selector) for selector in unwanted))
     for section in extract_sections(content or find_main_content(root), title):
         apis = (section.anchor,) if _API.fullmatch(section.anchor) else ()
         yield replace(section, licence=licence, apis=apis)
-
-
-def _rule(address: str) -> _Rule | None:
-    host = (urlsplit(address).hostname or "").lower()
-    return next((rule for site, rule in _RULES.items() if host == site or host.endswith(f".{site}")), None)
 
 
 def _content(root: Node, rule: _Rule) -> Node | None:
@@ -124,13 +123,3 @@ def _matches(node: Node, selector: str) -> bool:
         return node.attributes.get("id") == selector[1:]
     tag, _, class_ = selector.partition(".")
     return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)
-
-
-def _title(root: Node) -> str:
-    node = next(root.find_all(tag="title"), None) or next(root.find_all(tag="h1"), None)
-    return node.text[:200] if node else ""
-
-
-def _licence(root: Node) -> str:
-    link = next((node for node in root.walk() if "license" in node.attributes.get("rel", "").split()), None)
-    return (link.text or link.attributes.get("href", ""))[:100] if link else ""

@@ -23,7 +23,6 @@ from exploracoder_jupyter.web.reading.page_sections import Section, split_sectio
 _SITES = ("stackoverflow.com", "superuser.com", "serverfault.com", "askubuntu.com", "mathoverflow.net")
 _QUESTION = re.compile(r"/(?:questions|q)/(\d+)(?:/|$)")
 _MAX_ANSWERS = 3
-"""Maximum number of answers."""
 _LICENCE = "CC BY-SA"
 
 
@@ -32,8 +31,6 @@ class _Owner(BaseModel):
 
 
 class _Item(BaseModel):
-    """A question or an answer as returned by the API."""
-
     body: str = ""
     title: str = ""
     link: str = ""
@@ -62,7 +59,6 @@ class Thread(BaseModel):
 @dataclass(frozen=True, slots=True)
 class _Post:
     body: str
-    """Markdown."""
     author: str
     licence: str
     link: str
@@ -72,17 +68,13 @@ class _Post:
 
 def parse_question_url(address: str) -> tuple[str, str] | None:
     """Return the site's name for the API and the question's number, if the address is that of a question."""
-    parts = urlsplit(address)
-    found, host = _QUESTION.match(parts.path), (parts.hostname or "").lower().removeprefix("www.")
-    if not found or not _is_site(host):
-        return None
-    return host.removesuffix(".stackexchange.com").removesuffix(".com"), found[1]
+    host, found = _host(address), _QUESTION.match(urlsplit(address).path)
+    return (host.removesuffix(".stackexchange.com").removesuffix(".com"), found[1]) if found and host else None
 
 
 def is_question_page(root: Node, address: str) -> bool:
     """Return whether a page of a Stack Exchange site contains a question."""
-    host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
-    return _is_site(host) and any(root.find_all(id="question"))
+    return bool(_host(address)) and any(root.find_all(id="question"))
 
 
 def parse_api_thread(text: str) -> tuple[str, list[Section]]:
@@ -106,8 +98,10 @@ def parse_question_page(root: Node, address: str) -> tuple[str, list[Section]]:
     return title, list(_sections(title, question, answers))
 
 
-def _is_site(host: str) -> bool:
-    return host in _SITES or host.endswith((".stackexchange.com", ".stackoverflow.com"))
+def _host(address: str) -> str:
+    """Return the host of an address; empty if it is not a site of Stack Exchange."""
+    host = (urlsplit(address).hostname or "").lower().removeprefix("www.")
+    return host if host in _SITES or host.endswith((".stackexchange.com", ".stackoverflow.com")) else ""
 
 
 def _sections(title: str, question: _Post, answers: Sequence[_Post]) -> Iterator[Section]:

@@ -20,7 +20,9 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Message, Sampling
-from exploracoder_jupyter.llm import EndpointEmbedder, OpenAIModel, probe, resolve_model
+from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
+from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe, resolve_model
+from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 from tests.patience import patience
@@ -130,15 +132,6 @@ def served(respond):
         server.server_close()
 
 
-async def test_a_busy_server_is_asked_again(httpserver):
-    httpserver.expect_ordered_request(CHAT).respond_with_json(
-        {"error": {"message": "busy"}}, 429, {"retry-after-ms": "5"}
-    )
-    httpserver.expect_ordered_request(CHAT).respond_with_response(event_stream(chunk(0, "x", "stop")))
-    [reply] = await answers(endpoint(httpserver.url_for("/v1")))
-    assert (reply.text, reply.usage.calls) == ("x", 1)
-
-
 async def test_a_key_is_sent_as_a_header_and_never_shown(httpserver):
     httpserver.expect_request(CHAT, headers={"Authorization": f"Bearer {KEY}"}).respond_with_json(
         {"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401
@@ -146,29 +139,6 @@ async def test_a_key_is_sent_as_a_header_and_never_shown(httpserver):
     with pytest.raises(EndpointError, match="refused the key") as caught:
         await answers(endpoint(httpserver.url_for("/v1")))
     assert KEY not in str(caught.value) and caught.value.__context__ is None
-
-
-async def test_an_unknown_model_is_answered_with_those_that_exist(httpserver):
-    httpserver.expect_request(CHAT).respond_with_json({"error": {"message": "model not found"}}, 404)
-    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "a"}, {"id": "b"}]})
-    with pytest.raises(EndpointError, match=r"has no model 'm'\. Available: a, b"):
-        await answers(endpoint(httpserver.url_for("/v1")))
-
-
-async def test_an_address_without_v1_is_reported(httpserver):
-    httpserver.expect_request(re.compile(".*")).respond_with_data("Not Found", 404)
-    with pytest.raises(EndpointError, match=r"\(404\).*/v1") as caught:
-        await answers(endpoint(httpserver.url_for("/")))
-    assert httpserver.url_for("/").rstrip("/") in str(caught.value)
-
-
-async def test_nobody_there_is_one_sentence():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(EndpointError, match=f"{url} cannot be reached") as caught:
-            await answers(endpoint(url, retries=0))
-    assert caught.value.__cause__ is None and caught.value.__context__ is None
 
 
 async def test_a_silent_server_is_given_up_after_the_timeout():
@@ -206,42 +176,6 @@ async def test_a_stream_that_breaks_off_keeps_what_is_complete_and_asks_for_the_
     assert sorted((reply.index, reply.text) for reply in replies) == [(0, "kept"), (1, "again")]
     assert [body.get("n") for body in asked] == [2, None]
     assert sum(reply.usage.calls for reply in replies) == 2
-
-
-async def test_choices_are_passed_on_while_the_server_still_writes():
-    may_go_on = threading.Event()
-
-    def respond(wire):
-        wire.begin()
-        wire.write(chunk(0, "early", "stop"))
-        assert may_go_on.wait(patience(20))
-        wire.write(chunk(1, "late", "stop") + b"data: [DONE]\n\n")
-
-    seen = []
-    with served(respond) as url, anyio.fail_after(patience(10)):
-        async with OpenAIModel(endpoint(url), Secrets()) as model:
-            async for reply in model.complete(ask(2)):
-                seen.append(reply.text)
-                may_go_on.set()
-    assert seen == ["early", "late"]
-
-
-async def test_a_server_that_knows_one_choice_only_is_asked_at_once_for_all():
-    together, asked = threading.Barrier(3, timeout=patience(10)), []
-
-    def respond(wire):
-        if "n" in wire.body:
-            wire.json({"error": {"message": "'n' must be 1"}}, 400)
-            return
-        asked.append(wire.body)
-        if len(asked) > 1:
-            together.wait()
-        wire.begin()
-        wire.write(chunk(0, "x", "stop") + b"data: [DONE]\n\n")
-
-    with served(respond) as url:
-        replies = await answers(endpoint(url), n=4)
-    assert [reply.text for reply in replies] == ["x"] * 4
 
 
 async def test_cancelling_closes_the_connections():
@@ -305,15 +239,6 @@ async def test_the_only_model_of_a_server_needs_no_name(httpserver):
         await resolve_model(unnamed, Secrets())
 
 
-async def test_an_endpoint_without_embeddings_says_so(httpserver):
-    httpserver.expect_request("/v1/embeddings").respond_with_json({"error": {"message": "no such path"}}, 404)
-    httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "m"}]})
-    settings = endpoint(httpserver.url_for("/v1"), embedding_model="e")
-    async with EndpointEmbedder(settings, Secrets()) as embedder:
-        with pytest.raises(EndpointError, match="has no model 'e'"):
-            await embedder.embed(["text"])
-
-
 async def failure(url, **settings):
     """The error of a chat request, and the seconds that it took."""
     async with OpenAIModel(endpoint(url, **settings), Secrets(api_key=KEY)) as model:
@@ -363,20 +288,6 @@ async def test_a_huge_body_is_not_read_to_its_end(content_type, head, status):
     assert "more than" in message and url in message and "more than" in embedding
     assert max(wire.sent for wire in wires) < 40_000_000
     assert len(wires) == 2  # asking again would cost as much
-
-
-async def test_a_stream_of_small_events_without_end_is_truncated_and_its_cost_is_counted():
-    """Issue 14, item 8: a text that is longer than any reply ends the stream, and is charged by its length."""
-
-    def respond(wire):
-        wire.begin()
-        while wire.sent < HUGE:
-            wire.write(chunk(0, "word " * 10_000))
-
-    with served(respond) as url, anyio.fail_after(patience(30)):
-        [reply] = await answers(endpoint(url))
-    assert reply.problem == "truncated" and len(reply.text) <= 1_000_000
-    assert reply.usage.completion_tokens > 200_000
 
 
 async def test_a_stream_is_cut_where_the_budget_ends():
@@ -521,23 +432,6 @@ async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeo
     assert "cannot be reached" not in str(caught.value)
 
 
-async def test_nothing_is_reported_of_a_server_that_keeps_sending():
-    """Issue 14, item 10: only silence is reported."""
-    reports = []
-
-    def respond(wire):
-        wire.begin()
-        for _ in range(12):
-            wire.write(chunk(0, "a "))
-            time.sleep(patience(0.1))
-        wire.write(chunk(0, "b", "stop") + b"data: [DONE]\n\n")
-
-    with served(respond) as url:
-        async with OpenAIModel(endpoint(url, timeout=patience(1.4)), Secrets(), report=reports.append) as model:
-            [reply] = [reply async for reply in model.complete(ask())]
-    assert reply.text.endswith("b") and not reports
-
-
 @pytest.mark.parametrize(
     ("content_type", "data"),
     [
@@ -592,24 +486,6 @@ async def test_a_wait_that_the_server_asks_for_is_reported_and_kept():
     assert len(reports) == 1 and "503" in reports[0] and "4 s" in reports[0]
 
 
-async def test_a_server_that_fails_three_times_and_then_answers_has_answered():
-    """Issue 14, item 14: three failures within the limit of retries are no failure."""
-    asked = []
-
-    def respond(wire):
-        asked.append(wire.path)
-        if len(asked) < 4:
-            wire.json({}, 503, retry_after_ms="5")
-        else:
-            wire.json(whole("x"))
-
-    with served(respond) as url:
-        [reply] = await answers(endpoint(url, retries=3))
-        asked.clear()
-        message, _ = await failure(url, retries=2)
-    assert reply.text == "x" and "503" in message and "tried 3 times" in message
-
-
 @pytest.mark.parametrize(
     ("begin", "words"), [(False, "without an answer"), (True, "in the middle of its reply")], ids=["before", "within"]
 )
@@ -646,21 +522,6 @@ async def test_why_nothing_was_reached_is_distinguished(httpserver):
     assert "secure connection" in secure and "cannot be reached" not in secure
 
 
-@pytest.mark.parametrize("page", ["<!doctype html><title>Log in</title>", "It works!"])
-async def test_a_page_instead_of_a_reply_is_named(page):
-    """Issue 14, item 14: a login page with status 200 is no model."""
-
-    def respond(wire):
-        wire.begin("text/html")
-        wire.write(page.encode())
-
-    with served(respond) as url:
-        message, _ = await failure(url)
-        found = await probe(endpoint(url), Secrets())
-    what = "web page" if "<" in page else "no JSON"
-    assert what in message and what in found.sentence and not found.reachable
-
-
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_a_redirect_to_another_server_is_not_followed(status):
     """Issue 14, item 14: neither key nor prompt goes to an address that the user did not name."""
@@ -677,20 +538,6 @@ async def test_a_redirect_to_another_server_is_not_followed(status):
             found = await probe(endpoint(url), Secrets(api_key=KEY))
     assert not elsewhere
     assert all(target in text and "token" not in text for text in (message, embedding, found.sentence))
-
-
-async def test_a_redirect_within_the_server_is_followed():
-    """Issue 14, item 14: another path on the same server is the same endpoint."""
-
-    def respond(wire):
-        if wire.path.startswith("/v1"):
-            wire.begin("text/plain", status=307, location=f"/v2{wire.path[3:]}")
-        else:
-            wire.json(whole("x"))
-
-    with served(respond) as url:
-        [reply] = await answers(endpoint(url))
-    assert reply.text == "x"
 
 
 async def test_a_probe_reports_the_seconds_that_it_waited():

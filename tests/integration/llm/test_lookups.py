@@ -8,7 +8,7 @@ from werkzeug import Response
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs import Order, run
 from exploracoder_jupyter.trace.trace_file import load
 

@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
 from exploracoder_jupyter.evaluation import EvaluationRequest, Unit, aevaluate, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.kernel_agent.repository_test_runner import run_tests
-from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.testing.testing_report import read_report
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools

@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm import ScriptedModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.runs import Order, run
 from exploracoder_jupyter.trace import load
 from tests.integration import command_line

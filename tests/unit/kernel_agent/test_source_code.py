@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernel_agent.introspection import public_files, source_code
 from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
-from exploracoder_jupyter.knowledge.extraction.api_source_code import read_source as read_source
+from exploracoder_jupyter.knowledge.extraction.library_walk import read_source as read_source
 from exploracoder_jupyter.pipeline.prompting import privacy_filter
 
 

@@ -3,25 +3,12 @@
 from dataclasses import replace
 
 import anyio
-import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
-from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.search.api_prior import prior
-from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex
-from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, drop_library_names, find_named_apis
-from exploracoder_jupyter.knowledge.search.score_combination import (
-    combine_queries,
-    diversify,
-    fuse_ranks,
-    rescale_positive,
-    scale_to_max,
-)
-from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
-from exploracoder_jupyter.text.tokenizer import split_identifier, stem, tokens
 
 
 def api(path: str, description: str, **more) -> ApiDoc:
@@ -49,42 +36,6 @@ def search(index: ApiIndex, query: str, k: int = 3) -> list[str]:
     return [found.api.path for found in anyio.run(lambda: index.search(query, k))]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("read_csv", ["read_csv", "read", "csv"]),
-        ("DataFrame", ["dataframe", "data", "fram"]),
-        ("np.linalg.svd", ["np", "linalg", "svd"]),
-        ("HTTPServer2", ["httpserver2", "http", "serv", "2"]),
-        ("the use of a parameter", []),
-        ("", []),
-    ],
-)
-def test_tokens_are_whole_names_and_their_parts(text, expected):
-    assert tokens(text) == expected
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("group", "groups", "grouped", "grouping"),
-        ("merge", "merges", "merged", "merging"),
-        ("drop", "drops", "dropped", "dropping"),
-        ("query", "queries", "queried"),
-        ("index", "indexes", "indexed", "indexing"),
-        ("concatenate", "concatenated", "concatenation"),
-        ("class", "classes"),
-    ],
-)
-def test_inflections_of_a_word_are_one_term(words):
-    assert len({stem(word) for word in words}) == 1
-
-
-def test_different_words_stay_different():
-    words = ["mean", "median", "sum", "axis", "class", "array", "matrix", "string", "series", "sort", "set", "sieve"]
-    assert len({stem(word) for word in words}) == len(words)
-
-
 def test_the_best_answer_comes_first(index):
     assert search(index, "How do I sort a cart by price?")[0] == "shop.sort_items"
     assert search(index, "where is my parcel")[0] == "shop.track"
@@ -96,20 +47,10 @@ def test_search_gives_at_most_k_and_only_what_is_near_at_all(index):
     assert search(index, "xylophone") == search(index, "") == search(index, "cart", 0) == []
 
 
-def test_scores_fall(index):
-    scores = [found.score for found in anyio.run(lambda: index.search("goods in the cart", 8))]
-    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
-
-
 def test_a_reopened_index_answers_the_same(index):
     again = ApiIndex.reopen(SHOP, unpack_arrays(pack_arrays(index.arrays())))
     for query in ("pay the goods", "send by post", "remove"):
         assert search(again, query, 8) == search(index, query, 8)
-
-
-def test_an_index_of_other_apis_is_refused(index):
-    with pytest.raises(ValueError, match="other APIs"):
-        ApiIndex.reopen(SHOP[:-1], index.arrays())
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
@@ -119,32 +60,6 @@ def test_an_index_of_almost_nothing_works(size):
     assert search(ApiIndex.reopen(SHOP[:size], unpack_arrays(pack_arrays(index.arrays()))), "sort", 5) == search(
         index, "sort", 5
     )
-
-
-def test_apis_without_any_text_are_indexed():
-    bare = tuple(ApiDoc(f"m.f{n}", "function", "", "", "m", "1") for n in range(5))
-    assert search(ApiIndex.build(bare), "f3")[0] == "m.f3"
-
-
-def test_lexical_scores_are_bm25():
-    index = LexicalIndex.build(["red apple", "red red pear", "plum"])
-    scores = index.scores("red")
-    assert scores[1] > scores[0] > 0 == scores[2]
-    assert not index.scores("the unknown").any()
-
-
-def test_no_text_can_score_more_than_one_that_has_all_words_of_the_query():
-    index = LexicalIndex.build(["red fish", "blue bird", "red red bird"])
-    most = index.highest_score("red fish")
-    assert max(index.scores("red fish")) <= most == max(index.scores("red")) + max(index.scores("fish"))
-    assert index.highest_score("red fish elephant") == most * 3 / 2, "an unknown word counts like the others"
-    assert index.highest_score("elephant") == 0
-
-
-def test_a_word_says_more_in_a_field_of_more_weight_and_less_in_a_longer_text():
-    index = LexicalIndex.of([Field(["red", "", "red wide old"], 3), Field(["", "red", ""], 1)])
-    scores = index.scores("red")
-    assert scores[0] > scores[2] > scores[1] > 0
 
 
 def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api():
@@ -161,17 +76,6 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
     assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
 
 
-def test_plain_words_that_mean_alike_are_near_without_any_documentation():
-    def near(one: str, other: str) -> float:
-        return float(word_embedder.embed_text(one) @ word_embedder.embed_text(other))
-
-    assert near("delete rows", "remove rows") > near("delete rows", "insert rows")
-    assert near("average of values", "mean of values") > near("average of values", "name of values")
-    assert near("folder", "directory") > 0.2 > near("folder", "average")
-    assert near("deleted", "deleting") == pytest.approx(1)
-    assert not word_embedder.embed_text("xqzzt").any()
-
-
 def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
     apis = (
         api("m.prune", "Delete the rows that hold nothing."),
@@ -182,55 +86,6 @@ def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
     assert search(ApiIndex.build(apis), "folder", 1) == ["m.walk"]
 
 
-def test_meaning_decides_where_most_words_of_the_query_occur_nowhere():
-    index = ApiIndex.build(
-        (
-            api("zoo.erase", "Delete entries from the register."),
-            api("zoo.count", "How many visitors came on a given afternoon."),
-            api("zoo.feed", "Give food to an animal."),
-        )
-    )
-    assert search(index, "discard outdated records this afternoon", 1) == ["zoo.erase"]
-    assert search(index, "visitors on a given afternoon", 1) == ["zoo.count"]
-
-
-def test_dense_scores_are_cosines_of_the_nearest():
-    dense = DenseIndex(np.array([[2, 0], [1, 1], [0, 3], [0, 0]], dtype=np.float32))
-    scores = dense.scores(np.array([5, 0], dtype=np.float32), most=2)
-    assert scores.tolist() == pytest.approx([1, 2**-0.5, 0, 0])
-    assert not dense.scores(np.zeros(2, dtype=np.float32), most=2).any()
-    assert not dense.scores(np.ones(3, dtype=np.float32), most=2).any()
-
-
-def test_from_which_cosine_on_texts_are_related_depends_on_the_embedder():
-    rows, query = np.array([[1, 9.95], [1, 3]], dtype=np.float32), np.array([1, 0], dtype=np.float32)  # 0.1 and 0.32
-    assert np.count_nonzero(DenseIndex(rows).scores(query, most=2)) == 2
-    assert np.flatnonzero(DenseIndex(rows, unrelated=0.15).scores(query, most=2)).tolist() == [1]
-
-
-def test_fusion_rewards_agreement_over_a_single_vote():
-    agreed = fuse_ranks([np.array([0.9, 0.8, 0.1, 0.0]), np.array([0.0, 0.8, 0.1, 0.9])])
-    assert np.argmax(agreed) == 1
-    assert agreed[0] == agreed[3] > 0
-
-
-def test_scores_are_brought_to_one_scale():
-    assert scale_to_max(np.array([4, 1, -2], dtype=np.float32)).tolist() == [1, 0.25, 0]
-    assert scale_to_max(np.zeros(2, dtype=np.float32)).tolist() == [0, 0]
-    assert rescale_positive(np.array([0.9, 0.7, 0.8, 0], dtype=np.float32)).tolist() == pytest.approx(
-        [1, 0, 0.5, 0], abs=1e-5
-    )
-    assert rescale_positive(np.array([0.4, 0.4, 0], dtype=np.float32)).tolist() == [1, 1, 0]
-
-
-def test_queries_of_one_task_take_turns_and_lift_what_serves_several():
-    one = np.array([5.0, 4.9, 3.0, 0.0, 4.8], dtype=np.float32)
-    other = np.array([0.0, 0.0, 3.0, 5.0, 4.9], dtype=np.float32)
-    order = np.argsort(-combine_queries([one, other])).tolist()
-    assert order[0] == 4  # second or third for each by itself
-    assert set(order[1:3]) == {0, 3}
-
-
 def test_a_search_for_several_queries_serves_each(index):
     def found(*queries: str, k: int = 2) -> list[str]:
         return [one.api.path for one in anyio.run(lambda: index.search_together(queries, k))]
@@ -239,13 +94,6 @@ def test_a_search_for_several_queries_serves_each(index):
     assert found("sort by price") == search(index, "sort by price", 2)
     assert found("xylophone", "sort by price", k=1) == ["shop.sort_items"]
     assert found() == found("xylophone") == found("sort", k=0) == []
-
-
-def test_the_third_bearer_of_a_name_waits():
-    names = ["mean", "mean", "mean", "sum", "mean"]
-    assert diversify([0, 1, 2, 3, 4], names, 3) == [0, 1, 3]
-    assert diversify([0, 1, 2, 3, 4], names, 5) == [0, 1, 3, 2, 4]
-    assert diversify([0, 1, 2, 3, 4], names, 5, is_duplicate=lambda one, other: other == 0) == [0, 3, 1, 2, 4]
 
 
 def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():
@@ -281,13 +129,6 @@ def test_the_prior_is_against_a_package_that_repeats_the_library_for_an_earlier_
     names = ("pay", "total", "v1.pay", "v1.sum_up", "v2.ship", "v2.track")
     pay, total, old_pay, old_sum, ship, track = prior([api(f"shop.{name}", "Does it.") for name in names])
     assert max(old_pay, old_sum) < min(pay, total, ship, track) - 1
-
-
-def test_the_prior_is_against_what_every_exception_has():
-    own = api("shop.Torn.mend", "Put a note to the torn.")
-    everywhere = api("shop.Torn.add_note", BaseException.add_note.__doc__)
-    likely = prior((own, everywhere))
-    assert likely[1] < likely[0] - 1
 
 
 def test_what_a_class_inherits_from_a_builtin_type_comes_after_the_library_own():
@@ -348,33 +189,6 @@ def test_the_prior_is_not_against_a_deprecated_way_of_calling():
     assert plain == partial
 
 
-def test_the_title_of_a_box_is_no_summary():
-    assert api("s.a", '!!! abstract "Usage"\n    [Models](models.md)\n\nWrites JSON. Fast.').summary == "Writes JSON."
-    assert api("s.a", "!!!").summary == "!!!"
-
-
-def test_an_index_holds_plain_arrays_only(index):
-    kept = index.arrays()
-    assert {array.dtype.kind for array in kept.values()} <= {"f", "i", "u"}
-
-
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("use np.all with an axis", {"all"}),
-        ("count with `value_counts`", {"value_counts"}),
-        ("where(x > 0) picks", {"where"}),
-        ("the where function of it", {"where"}),
-        ("use the method isin", {"isin"}),
-        ("read a table", set()),
-        ("", set()),
-    ],
-)
-def test_apis_named_outright_are_distinguished_from_plain_words(query, names):
-    plain = {"use", "count", "pick", "read", "table", "axis"}
-    assert names <= find_named_apis(query) and not find_named_apis(query) & plain
-
-
 def test_an_api_that_the_query_names_comes_first(index):
     assert search(index, "where is my parcel by its number, with shop.ship")[0] == "shop.ship"
 
@@ -382,27 +196,3 @@ def test_an_api_that_the_query_names_comes_first(index):
 def test_an_api_whose_name_the_query_spells_in_words_comes_first():
     apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
     assert search(ApiIndex.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
-
-
-def test_the_name_of_the_library_says_nothing():
-    assert drop_library_names("sort a pandas frame", ["pandas"]).split() == ["sort", "a", "frame"]
-    assert drop_library_names("Pandas", ["pandas"]) == "Pandas"
-    assert drop_library_names("sort", []) == "sort"
-
-
-def test_words_of_asking_say_nothing_unless_an_api_bears_them():
-    asked = "what is the best way to solve and sort it"
-    assert drop_filler_words(asked, ()).split() == ["what", "is", "the", "to", "and", "sort", "it"]
-    assert "solve" in drop_filler_words(asked, {"solv"}).split()
-    assert drop_filler_words("best way", ()) == "best way"
-
-
-def test_words_of_other_scripts_are_not_cut_at_their_letters():
-    assert tokens("Größe, naïve_größe") == [stem("größe"), "naïve_größe", stem("naïve"), stem("größe")]
-    assert split_identifier("naïve readCsv") == ["naïve", "read", "Csv"]
-
-
-def test_texts_are_ranked_by_words_and_parts_of_names():
-    index = LexicalIndex.build(["Read a CSV file with pandas.read_csv", "Squeeze axes", "nothing"])
-    assert index.best("reading csv") == [0] and index.best("np.squeeze axis") == [1]
-    assert index.best("the of") == LexicalIndex.build([]).best("x") == []

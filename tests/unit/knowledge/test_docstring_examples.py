@@ -71,21 +71,6 @@ def test_code_blocks_count_where_there_are_no_doctests(text):
     assert docstring_examples.extract_examples(text) == ("run(1)",)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "```bash\npip install it\n```",
-        "Output::\n\n    not python at all\n",
-        ">>> x = 1\n",
-        "  >>> broken(\n text",
-        ">>>x",
-    ],
-)
-def test_what_is_no_example_gives_none(text):
-    assert docstring_examples.extract_examples(text) == ()
-
-
 def test_prose_loses_badges_images_html_and_targets():
     readme = doc("""
         # Lib

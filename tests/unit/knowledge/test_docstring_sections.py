@@ -97,13 +97,6 @@ def test_sphinx_style():
     assert sections.see_also == ("resample", "lib.Table")
 
 
-@pytest.mark.parametrize(
-    "doc", ["", "Group the rows.", "Note: it groups.\n\nBy all means.", "-----", ":param", "x\n---\n"]
-)
-def test_plain_and_broken_docstrings_say_nothing_more(doc):
-    assert docstring_sections.parse_docstring(doc) == docstring_sections.DocstringInfo()
-
-
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
 def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
@@ -137,13 +130,6 @@ def test_code_says_which_parameters_there_are_and_the_docstring_what_they_mean()
     )
 
 
-def test_documented_keyword_arguments_are_included():
-    documented = (Parameter("color", "str", "", "Of the line."),)
-    merged = api_parameters.merge_parameters([], "(x, **kwargs)", documented)
-    assert [one.name for one in merged] == ["x", "**kwargs", "color"]
-    assert api_parameters.merge_parameters([], "", documented) == documented
-
-
 @pytest.mark.parametrize(
     ("doc", "expected"),
     [
@@ -156,17 +142,3 @@ def test_documented_keyword_arguments_are_included():
 )
 def test_deprecation_in_its_many_forms(doc, expected):
     assert docstring_sections.find_deprecation(doc) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "deprecation"),
-    [
-        ("Do.\n\n.. deprecated:: 2.0\n   Use `other`\n   instead.\n\nMore.", "2.0 Use `other` instead."),
-        ("DEPRECATED: gone in 3.", "gone in 3."),
-        (".. deprecated::\n", "deprecated"),
-        ("Do.\n\nx : int\n\n    .. deprecated:: 2.0\n       The parameter.", None),
-        ("Nothing of it.", None),
-    ],
-)
-def test_deprecation_is_that_of_the_object_not_of_a_parameter(text, deprecation):
-    assert docstring_sections.find_deprecation(text) == deprecation

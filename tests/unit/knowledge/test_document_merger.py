@@ -3,15 +3,13 @@
 import json
 import zlib
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
-from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
-from exploracoder_jupyter.knowledge import TaskLibraries
-from exploracoder_jupyter.knowledge.documents.api_assignment import assign_apis
+from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 ADD = {"path": "shop.Cart.add", "kind": "method", "signature": "(goods)", "doc": "Put goods into it."}
 CART = {"path": "shop.Cart", "kind": "class", "signature": "()", "doc": "", "aliases": ["shop.impl.Cart"]}
@@ -118,17 +116,6 @@ async def test_passages_of_documents_are_a_source(opened):
     assert (await source.search("pay money till", 1))[0].passage.title == "Shop: till.pay(bill)", "of no library here"
 
 
-async def test_a_passage_speaks_of_an_api_where_its_name_is_plain(opened):
-    document = (
-        "# Till\n\nHow `add` and `Cart()` are meant, and that `weigh(goods)` comes before `close()` is told here.\n\n"
-    )
-    document += (
-        "## `shop.add(a)`\n\nSum.\n\n## `shop.weigh(a)`\n\nWeigh.\n\n## `shop.one.close()`\n\n## `shop.two.close()`\n"
-    )
-    (hit,) = await (await opened("shop", docs=[document])).documents.search("comes before", 1)
-    assert hit.passage.apis == ("shop.add", "shop.Cart", "shop.weigh")
-
-
 async def test_without_documents_there_is_no_source(opened):
     assert (await opened("shop")).documents is None
 
@@ -191,31 +178,3 @@ async def test_an_index_is_of_the_documents_it_was_made_from(opened):
     changed = await opened("shop", "acmekit", docs=[REFERENCE, DEVICE.replace("resource", "value")], walkers=walkers)
     assert "value" in changed.lookup("acmekit.Client.get").description
     assert not (await opened("shop", walkers=walkers)).lookup("shop.weigh"), "nothing of them stays"
-
-
-async def test_a_broken_index_of_passages_is_made_anew(opened, tmp_path):
-    import sqlite3
-
-    first = await opened("shop", docs=[REFERENCE])
-    found = await first.documents.search("bill", 2)
-    db = sqlite3.connect(tmp_path / "cache" / "knowledge.sqlite")
-    with db:
-        db.execute("UPDATE kept SET body = x'00' WHERE kind IN ('passages', 'documents')")
-    db.close()
-    again = await opened("shop", docs=[REFERENCE])
-    assert await again.documents.search("bill", 2) == found
-
-
-async def test_documents_that_are_missing_end_the_opening(tmp_path):
-    with pytest.raises(UsageError, match="There is no documentation at"):
-        await TaskLibraries.open(["shop"], inspect=Walkers(), cache=tmp_path, docs=[Path("nowhere")])
-
-
-def test_a_bare_name_is_no_method_of_some_class():
-    paths = {path: path for path in ("mylib.Jar.open", "mylib.count")}
-    given = [
-        ApiDoc(name, "function", "(path)", "What documents say.", "", "") for name in ("open", "count", "Jar.open")
-    ]
-    sorted_ = assign_apis(given, {"mylib": paths}, ())
-    assert list(sorted_.by_library["mylib"]) == ["mylib.count", "mylib.Jar.open"]
-    assert [api.path for api in sorted_.foreign] == ["open"]

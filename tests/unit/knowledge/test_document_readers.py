@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.knowledge.documents import read_documents
+from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 
@@ -95,39 +95,6 @@ def test_markdown_declares_apis_by_headings_lists_tables_stubs_and_directives(re
     assert found["acmekit.connect"].origin == "guide.md, line 10"
 
 
-LAZY = """\
-### <kbd>function</kbd> `connect`
-
-```python
-connect(host: str, **options) → Client
-```
-
-Open a connection.
-
-- **`host`** (str): where to
-- `options` – whatever the device takes
-- `other`: is no parameter
-
-| Name | Type | Meaning |
-| --- | --- | --- |
-| `host` | `str` | told twice |
-
-### `Client.close()`
-
-End it.
-"""
-
-
-def test_markdown_that_programs_made_says_more_in_its_fences_and_lists(read):
-    found = by_path(read("api.md", LAZY))
-    assert found["connect"].signature == "(host: str, **options) -> Client"
-    assert [(row.name, row.type, row.about) for row in found["connect"].parameters] == [
-        ("host", "str", "told twice"),
-        ("**options", "", "whatever the device takes"),
-    ]
-    assert found["Client.close"].signature == "()" and found["Client.close"].description == "End it."
-
-
 def test_markdown_becomes_passages_and_programs(read):
     documents = read("guide.md", MARKDOWN)
     titles = [passage.title for passage in documents.passages]
@@ -136,17 +103,6 @@ def test_markdown_becomes_passages_and_programs(read):
     assert len({passage.origin for passage in documents.passages}) == len(documents.passages)
     assert 'import acmekit\nprint(acmekit.connect("10.0.0.1"))' in documents.programs
     assert documents.text.startswith("Talk to devices")
-
-
-def test_code_that_defines_a_function_on_its_way_describes_no_api(read):
-    body = "# Tips\n\nDo as here, and it will be well.\n\n"
-    body += "```python\ndef mine(x): return x\nmine(1)\n```\n\n```python\nclass Point:\n    x: int\n```\n"
-    assert read("tips.md", body).apis == ()
-
-
-def test_code_with_odd_escapes_is_code_without_a_warning(read):
-    body = "# Tips\n\n```python\nimport re\nre.compile('\\d')\n```\n"
-    assert read("tips.md", body).programs == ("import re\nre.compile('\\d')",)
 
 
 def test_a_history_of_versions_describes_nothing(read):
@@ -218,18 +174,6 @@ def test_rest_directives_describe_apis(read):
     assert set(found) == {"acmekit.connect", "acmekit.Client", "acmekit.Client.get"}
 
 
-def test_rest_without_a_module_leaves_open_whose_apis_they_are(read):
-    body = (
-        ".. class:: queue(size)\n\n   A queue.\n\n   .. method:: put(x)\n\n      Put it in.\n\n.. function:: a.b.c(x)\n"
-    )
-    documents = read("api.rst", body)
-    assert [(api.path, api.kind, api.library) for api in documents.apis] == [
-        ("queue", "class", ""),
-        ("queue.put", "method", ""),
-        ("a.b.c", "function", "a"),
-    ]
-
-
 def test_rest_includes_nothing_and_keeps_sections(read):
     documents = read("api.rst", REST)
     assert [passage.title for passage in documents.passages] == ["Acmekit", "Acmekit: Usage"]
@@ -292,31 +236,6 @@ def test_html_of_mkdocstrings_becomes_apis_again(read):
     assert found["acmekit.Client.get"].parameters[0] == Parameter("path", "str", "", "what to fetch")
     assert "secret_source" not in found["acmekit.Client.get"].description
     assert found["acmekit.Client"].description == "A connection."
-
-
-def test_other_html_is_read_like_markdown(read):
-    page = "<h1>Acme</h1><h3><code>acmekit.scan(net, depth=2)</code></h3><p>Look for <b>devices</b>.</p>"
-    found = by_path(read("page.htm", page))
-    assert found["acmekit.scan"].signature == "(net, depth=2)"
-    assert found["acmekit.scan"].description == "Look for devices."
-
-
-def test_the_content_of_older_sphinx_pages_is_marked_by_its_class(read):
-    body = "<div class='related'><p>Where to go from here, in words.</p></div><div class='body'><p>Only this is it.</p>"
-    [passage] = read("old.html", f"{body}<p>And it is long enough to be a passage.</p></div>").passages
-    assert "Only this" in passage.text and "Where to go" not in passage.text
-
-
-def test_elements_of_xhtml_may_close_themselves(read):
-    text = "This text of a page is long enough to be a passage, and is not in a script."
-    page = f"<html><head><script src='x'/></head><body><p>{text}</p></body></html>"
-    [passage] = read("page.xhtml", page).passages
-    assert "not in a script" in passage.text
-
-
-def test_html_that_is_broken_or_of_another_encoding_is_read_as_far_as_it_goes(read):
-    page = "<h2>f(x)<b></h2><div><p>Misst die Größe eines Geräts, so gut es geht.<table><td></b>".encode("latin-1")
-    assert "Größe eines Geräts" in by_path(read("alt.html", page))["f"].description
 
 
 def test_a_notebook_gives_its_text_and_code_without_outputs(read):
@@ -422,11 +341,6 @@ class Client(host)
     assert found["connect"].description == "Open a connection."
     assert found["scan"].signature == "(net: str) -> list[str]" and found["scan"].description == "Look for devices."
     assert found["Client.get"].kind == "method" and found["Client.get"].description == "Fetch a resource."
-
-
-def test_a_text_with_a_call_in_it_declares_nothing(read):
-    documents = read("notes.txt", "Notes on the device\n\nrun(it)\n\nand then wait until the light is green again.\n")
-    assert documents.apis == () and len(documents.passages) == 1
 
 
 def test_a_stub_and_a_program(read):

@@ -1,12 +1,10 @@
 """The cache on disk: shared, lossy, never in the way."""
 
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 
-from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 
 @pytest.fixture
@@ -21,12 +19,6 @@ def test_what_is_kept_is_found_by_kind_and_key_in_a_later_process_too(store, tmp
     assert KnowledgeCache(tmp_path).get("surface", "a") == b"three"
     assert KnowledgeCache(tmp_path).get("index", "a") == b"two"
     assert store.get("surface", "b") is None
-
-
-def test_many_at_once(store):
-    bodies = {f"k{n}": str(n).encode() for n in range(1500)}
-    store.put_many("vector", bodies)
-    assert store.get_many("vector", [*bodies, "missing"]) == bodies
 
 
 def test_old_surfaces_make_room_for_new_ones(store):
@@ -90,24 +82,3 @@ def test_a_file_that_cannot_be_written_is_read(store, tmp_path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", read_only)
     store.put("surface", "a", b"two")
     assert store.get("surface", "a") == b"one"
-
-
-def test_many_writers_at_once(tmp_path):
-    def write(n: int) -> None:
-        KnowledgeCache(tmp_path).put("index", str(n % 5), str(n % 5).encode() * 1000)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(write, range(40)))
-    assert KnowledgeCache(tmp_path).get_many("index", "01234") == {n: n.encode() * 1000 for n in "01234"}
-
-
-def test_arrays_survive_packing():
-    arrays = {"a": np.arange(6, dtype=np.float16).reshape(2, 3), "b": np.array([], dtype=np.int64)}
-    again = unpack_arrays(pack_arrays(arrays))
-    assert {name: (array.dtype, array.tolist()) for name, array in again.items()} == {
-        name: (array.dtype, array.tolist()) for name, array in arrays.items()
-    }
-
-
-def test_keys_are_of_the_parts_not_of_their_joint():
-    assert digest("ab", "c") != digest("a", "bc")

@@ -6,9 +6,10 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
-from exploracoder_jupyter.knowledge.extraction.library_surface import FoundLibrary, Surface
+from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
+from exploracoder_jupyter.knowledge.extraction.library_walk import About
 
-FOUND = FoundLibrary("shop", "py-shop", "1.0", "python")
+FOUND = About("shop", distribution="py-shop", version="1.0", interpreter="python")
 END = {"library": {"name": "shop", "doc": "A shop."}}
 
 
@@ -55,19 +56,6 @@ async def test_links_lead_to_paths_nearest_first():
     surface = await read(Walker([*rows, END]))
     (put,) = (api for api in surface.apis if api.path == "shop.Cart.put")
     assert put.see_also == ("shop.Cart.add", "shop.pay", "shop.sums.total", "numpy.sum")
-
-
-async def test_public_aliases_are_listed_and_all_of_them_are_known():
-    surface = await read(Walker([row("shop.pay", aliases=["shop._impl.pay", "shop.till.pay"]), END]))
-    assert surface.apis[0].aliases == ("shop.till.pay",)
-    assert surface.aliases == {"shop._impl.pay": "shop.pay", "shop.till.pay": "shop.pay"}
-
-
-async def test_progress_never_falls_back_while_a_module_is_imported():
-    shown = []
-    walker = Walker([{"loading": "shop.a"}, {"progress": 7}, {"loading": "shop.b"}, row("shop.pay"), END])
-    await surfaces.read_surface(FOUND, inspect=walker, advance=shown.append)
-    assert shown == [7]
 
 
 @pytest.mark.parametrize("end", [[KernelError("killed")], []])

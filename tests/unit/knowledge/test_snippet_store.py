@@ -1,6 +1,5 @@
 """Code that ran, kept on disk: by version, within a cap, without credentials, whatever happens to the file."""
 
-import sqlite3
 import stat
 import sys
 from dataclasses import replace
@@ -107,14 +106,6 @@ def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store)
     }
 
 
-def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
-    store.add([READ], "values")
-    store.add([replace(READ, title="Read a file", observed="")], "schema")
-    store.add([READ], "values")
-    [found] = store.of(VERSIONS, "schema")
-    assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")
-
-
 @pytest.mark.parametrize("damage", [b"this is no database, but it is long enough for one" * 40, b"\0" * 8192])
 def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     store.path.parent.mkdir()
@@ -128,37 +119,6 @@ def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
     assert list(store.path.parent.glob("*.unsound-*")) == []
 
 
-def test_a_file_damaged_inside_is_set_aside_with_the_journal_that_belongs_to_it(store):
-    store.add([_made(str(number), observed="x" * 500) for number in range(100)], "values")
-    whole = bytearray(store.path.read_bytes())
-    whole[4096:40_960] = b"\xff" * (40_960 - 4096)
-    store.path.write_bytes(whole)
-    store.add([READ], "values")
-    assert _titles(store) == [READ.title]
-    [aside] = store.path.parent.glob("snippets.sqlite.unsound-*")
-    assert len(aside.read_bytes()) == len(whole)
-
-
-def test_a_row_that_cannot_be_read_is_passed_over(store):
-    store.add([READ, _made("sound", apis=())], "values")
-    with sqlite3.connect(store.path) as db:
-        db.execute("UPDATE snippets SET body = ? WHERE body LIKE '%read_csv%'", (b"\xff\xfe{",))
-    db.close()
-    assert _titles(store) == ["sound"]
-
-
-def test_a_file_of_a_newer_release_is_left_alone(store):
-    store.add([READ], "values")
-    with sqlite3.connect(store.path) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
-    before = store.path.read_bytes()
-    store.add([_made("new")], "values")
-    assert store.all() == []
-    assert store.path.read_bytes() == before
-    assert list(store.path.parent.iterdir()) == [store.path]
-
-
 def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     (tmp_path / "file").write_text("")
     store = SnippetStore(tmp_path / "file" / "snippets.sqlite")
@@ -166,11 +126,6 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path):
     store.mark_used(["x"])
     store.delete(["x"])
     assert store.all() == [] and store.clear() == 0
-
-
-def test_looking_makes_no_file(store):
-    assert store.of(VERSIONS, "values") == [] and store.clear() == 0
-    assert not store.path.parent.exists()
 
 
 def test_what_is_cleared_is_gone_from_the_disk(store):
@@ -204,13 +159,6 @@ def test_what_does_not_run_any_more_is_forgotten(store):
     assert len(found) == 2
     anyio.run(source.forget, [found[0].passage.origin, "snippet nonsense", "https://example.org"])
     assert [hit.passage.title for hit in _search(source, "read a csv file")] == [found[1].passage.title]
-
-
-def test_one_word_in_common_is_chance(store):
-    source = SnippetSource(store, VERSIONS)
-    anyio.run(source.learn, [READ])
-    assert _search(source, "write a parquet file to the bucket") == []
-    assert len(_search(source, "file")) == 1
 
 
 def test_what_means_the_same_is_found_where_the_words_differ(store):
@@ -252,12 +200,6 @@ def test_what_looks_like_a_credential_is_not_kept(store, code, secret):
     compile(one.snippet.code, "kept", "exec")
     if len(secret) > 8:
         assert secret.encode() not in store.path.read_bytes()
-
-
-def test_ordinary_words_are_no_credentials(store):
-    code = "read(sep=';', token_pattern='[a-z]+', key='species', password=None, encoding='utf-8')"
-    anyio.run(SnippetSource(store, VERSIONS).learn, [replace(READ, code=code)])
-    assert store.all()[0].snippet.code == code
 
 
 def test_odd_text_is_kept_and_endless_code_is_not(store):

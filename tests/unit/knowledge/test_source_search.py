@@ -9,7 +9,6 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch
-from tests.patience import patience
 
 
 def _passage(source, text, origin=None):
@@ -117,32 +116,6 @@ def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
         assert messages == ["Searching the documentation timed out after 0.05 s; continuing without it."]
     finally:
         stuck.released.set()
-
-
-def test_sources_are_searched_at_the_same_time():
-    together = threading.Barrier(2, timeout=patience(20))
-
-    class Waiting(Fixed):
-        async def search(self, query, k):
-            await anyio.to_thread.run_sync(together.wait)
-            return await super().search(query, k)
-
-    assert sorted(_texts(SourceSearch([Waiting("web", "a"), Waiting("snippet", "b")], patience=30), "x", 5)) == [
-        "a",
-        "b",
-    ]
-
-
-@pytest.mark.parametrize(("query", "k"), [("", 5), ("  ", 5), ("x", 0), ("x", -1)])
-def test_nothing_asked_gives_nothing(query, k):
-    assert _texts(SourceSearch([Fixed("web", "a")]), query, k) == []
-
-
-def test_no_sources_find_nothing_and_keep_nothing():
-    sources = SourceSearch()
-    assert sources.kinds == frozenset() and _texts(sources, "x", 5) == []
-    anyio.run(sources.learn, [_snippet("x")])
-    anyio.run(sources.forget, ["x"])
 
 
 def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):

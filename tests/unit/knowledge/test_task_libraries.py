@@ -10,7 +10,7 @@ import pytest
 from exploracoder_jupyter.core.errors import EndpointError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Introduction, LibraryInfo, Planner
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
-from exploracoder_jupyter.knowledge import TaskLibraries
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 
 def found(name: str, version: str = "1.0", **more) -> dict:
@@ -79,21 +79,13 @@ async def test_libraries_are_read_and_searched_together(tmp_path):
         ("shop.sort", "shop.sort"),
         ("shop.impl.sort", "shop.sort"),
         ("shop.impl.Cart.add", "shop.Cart.add"),
-        ("shop.Cart.add.more", None),
         ("shop.nothing", None),
-        ("nothing", None),
         ("", None),
-        ("..", None),
     ],
 )
 async def test_lookup_knows_aliases(tmp_path, path, expected):
     api = (await opened(tmp_path)).lookup(path)
     assert (api.path if api else None) == expected
-
-
-async def test_an_api_keeps_what_the_walk_reported(tmp_path):
-    add = (await opened(tmp_path)).lookup("shop.Cart.add")
-    assert (add.kind, add.deprecated, add.library, add.version) == ("method", "use put", "shop", "1.0")
 
 
 async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
@@ -123,16 +115,6 @@ async def test_nothing_is_asked_again_while_the_files_are_as_they_were(tmp_path)
     assert changed.libraries[0].version == "2.0" and changed.lookup("shop.sort").version == "2.0"
 
 
-async def test_only_the_names_that_are_not_known_are_asked_for(tmp_path):
-    walkers = Walkers()
-    walkers.rests = fingerprints([str(tmp_path / "nothing")])
-    await opened(tmp_path, "till", walkers=walkers, environment="here")
-    library = await opened(tmp_path, "shop", "till", walkers=walkers, environment="here")
-    assert [one.name for one in library.libraries] == ["shop", "till"] and walkers.walked == ["till", "shop"]
-    with pytest.raises(UsageError, match=r"'shpo' is not installed .* Did you mean 'shop'\?"):
-        await opened(tmp_path, "till", "shpo", walkers=walkers, environment="here")
-
-
 @pytest.mark.parametrize(
     ("rests", "environments"),
     [
@@ -151,15 +133,6 @@ async def test_what_may_be_otherwise_is_asked_again(tmp_path, rests, environment
     assert library.libraries[0].version == "2.0"
 
 
-async def test_another_version_is_read_anew(tmp_path):
-    walkers = Walkers()
-    await opened(tmp_path, walkers=walkers)
-    walkers.versions["shop"] = "2.0"
-    library = await opened(tmp_path, walkers=walkers)
-    assert walkers.walked == ["shop", "shop"]
-    assert library.lookup("shop.sort").version == "2.0"
-
-
 async def test_a_walk_that_was_cut_short_is_not_kept_nor_its_index_mistaken(tmp_path):
     def cut(first: dict):
         async def inspect(module, args):
@@ -175,10 +148,6 @@ async def test_a_walk_that_was_cut_short_is_not_kept_nor_its_index_mistaken(tmp_
     library = await opened(tmp_path, walkers=cut(ADD))
     assert [hit.api.path for hit in await library.search("put goods", 5)] == ["shop.Cart.add"]
     assert not (await library.search("sort", 5)) and not library.report()[0].cached
-
-
-async def test_one_library_under_two_names_is_one(tmp_path):
-    assert len((await opened(tmp_path, "shop", "shop")).libraries) == 1
 
 
 async def test_the_report_counts(tmp_path):
@@ -298,32 +267,6 @@ async def test_an_embedder_takes_the_place_of_the_built_in_vectors_and_each_text
     assert second.sent == []
 
 
-async def test_a_new_version_embeds_only_the_texts_that_changed(tmp_path):
-    walkers, first, second = Walkers(), Letters(), Letters()
-    await opened(tmp_path, walkers=walkers, embedder=first)
-    walkers.versions["shop"] = "2.0"
-    walkers.installed["shop"] = [
-        SORT,
-        CART,
-        row("shop.Cart.add", "Put one good into it."),
-        row("shop.weigh", "Weigh it."),
-    ]
-    library = await opened(tmp_path, walkers=walkers, embedder=second)
-    assert library.libraries[0].version == "2.0" and len(first.sent) == 3
-    assert sorted(second.sent) == ["shop.Cart.add: Put one good into it.", "shop.weigh: Weigh it."]
-
-
-async def test_an_embedder_that_finds_everything_near_leaves_words_their_say(tmp_path):
-    class Near(Letters):
-        async def embed(self, texts):
-            return np.array([[1, 0.01 * (len(text) % 3)] for text in texts], dtype=np.float32)
-
-    library = await opened(tmp_path, embedder=Near())
-    assert (await library.search("sort", 1))[0].api.path == "shop.sort"
-    together = await library.search_together(["sort", "put into"], 2)
-    assert {found.api.path for found in together} == {"shop.sort", "shop.Cart.add"}
-
-
 class Failing(Letters):
     """An embedder that fails at queries, after it has embedded the documentation."""
 
@@ -351,20 +294,6 @@ async def test_an_embedder_that_fails_in_a_search_is_reported_once_and_replaced(
     assert failing.asked == 1
 
 
-async def test_searches_that_fail_at_once_are_reported_once(tmp_path):
-    class Slowly(Failing):
-        async def embed(self, texts):
-            await anyio.sleep(0)
-            return await super().embed(texts)
-
-    messages: list[str] = []
-    library = await opened(tmp_path, embedder=Slowly(EndpointError("Gone.")), say=messages.append)
-    async with anyio.create_task_group() as tasks:
-        for query in ("sort", "put", "cart"):
-            tasks.start_soon(library.search_together, [query, "goods"], 3)
-    assert messages == ["Gone. The built-in index is used instead."]
-
-
 async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_and_replaced(tmp_path):
     failing, messages = Failing(EndpointError("Refused.", remedy="Mend it.")), []
     failing.sent.append("")
@@ -372,37 +301,6 @@ async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_a
     assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
     assert messages == ["Refused. The built-in index is used instead. Mend it."]
     assert failing.asked == 1
-
-
-class Length(Letters):
-    """An embedder of vectors of some length, whatever its name says."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__()
-        self.length = length
-
-    async def embed(self, texts):
-        self.sent += texts
-        return np.ones((len(texts), self.length), dtype=np.float32)
-
-
-async def test_another_model_under_the_name_embeds_all_anew(tmp_path):
-    walkers, second, messages = Walkers(), Length(3), []
-    await opened(tmp_path, walkers=walkers, embedder=Length(2))
-    walkers.versions["shop"] = "2.0"
-    walkers.installed["shop"] = [SORT, CART, row("shop.weigh", "Weigh it.")]
-    library = await opened(tmp_path, walkers=walkers, embedder=second, say=messages.append)
-    assert {"shop.weigh: Weigh it.", "shop.sort: Sort the goods.", "shop.Cart: A cart of goods."} <= {*second.sent}
-    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort" and not messages
-
-
-async def test_a_query_whose_vector_has_another_length_is_reported_and_searched_by_words(tmp_path):
-    messages: list[str] = []
-    await opened(tmp_path, embedder=Length(2))
-    library = await opened(tmp_path, embedder=Length(3), say=messages.append)
-    assert (await library.search("sort goods", 1))[0].api.path == "shop.sort"
-    (sentence,) = messages
-    assert "'letters' returned vectors of different lengths. The built-in index is used instead." in sentence
 
 
 async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
@@ -463,20 +361,3 @@ async def test_the_guide_that_a_library_ships_is_found_whole_and_only_by_its_wor
     assert await library.documents.search("sort the shelf of the till", 5) == []
     again = await opened(tmp_path, walkers=Shipping())
     assert [hit.passage for hit in await again.documents.search("query goods by prices", 5)] == [hit.passage]
-
-
-async def test_what_two_libraries_say_alike_is_in_the_overview_once(tmp_path):
-    text = (await opened(tmp_path, "shop", "till", walkers=Shipping())).overview().text
-    assert text.count("What all goods have in common.") == 1
-    assert all(part in text for part in ("Only shop.", "Only till.", "The shop.", "The till."))
-
-
-async def test_the_first_examples_of_an_overview_come_from_all_modules(tmp_path):
-    def example(module, number):
-        doc = f"Sort goods.\n\n>>> shop.{module}.f{number}([{number}, 2, 1])\n[1, 2]"
-        return row(f"shop.{module}.f{number}", doc)
-
-    rows = [example(module, number) for module in ("one", "two", "three") for number in range(9)]
-    examples = (await opened(tmp_path, walkers=Walkers(shop=rows))).overview().examples
-    documented = [code for code in examples if code.startswith("shop.")]
-    assert {code.split(".")[1] for code in documented[:3]} == {"one", "two", "three"}

@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import anyio
 import pytest
@@ -44,13 +43,6 @@ def test_python_is_found_by_function_with_its_place(tmp_path):
     )
     assert [one.title for one in _found(WorkspaceSource(tmp_path), "RATE")] == ["shop/sales.py"]
     assert [one.title for one in _found(WorkspaceSource(tmp_path), "Till")] == ["Till"]
-
-
-def test_a_long_class_is_found_by_method(tmp_path):
-    methods = "\n".join(f"    def method_{at}(self):\n        return {'x' * 150!r}\n" for at in range(20))
-    _write(tmp_path, **{"a.py": f"class Long:\n{methods}"})
-    [found] = _found(WorkspaceSource(tmp_path), "method_7")
-    assert found.title == "Long.method_7" and found.text.startswith("class Long:\n    def method_7(self):")
 
 
 def test_markdown_is_found_by_section(tmp_path):
@@ -121,12 +113,6 @@ def test_a_gitignore_means_what_it_means_to_git(tmp_path):
     assert sorted(_read(tmp_path)) == sorted([*read, "inner/d.py", "c.py"])
 
 
-@pytest.mark.filterwarnings("ignore:Possible nested set")
-def test_a_pattern_that_cannot_be_understood_is_no_rule(tmp_path):
-    _write(tmp_path, **{".gitignore": "[..*)]\n[z-a]\n!\nb.py\n", "a.py": "a = 1", "b.py": "a = 1"})
-    assert _read(tmp_path) == ["a.py"]
-
-
 def test_no_link_is_followed(tmp_path):
     folder, outside = tmp_path / "work", tmp_path / "outside"
     _write(outside, **{"secret.md": "outside", "more/a.py": "a = 1"})
@@ -195,12 +181,6 @@ def test_a_credential_is_taken_out_of_what_is_not_all_python_and_of_titles(tmp_p
     assert "abcdef0123456789" not in found.title + found.text
 
 
-@pytest.mark.parametrize("name", ["here.Rmd", "here"])
-def test_a_notebook_of_another_kind_gives_nothing(tmp_path, name):
-    _write(tmp_path, **{name: "words here", "good.md": "words here"})
-    assert [one.origin for one in _found(WorkspaceSource(tmp_path, tmp_path / name), "words")] == ["good.md, line 1"]
-
-
 def test_what_cannot_be_understood_gives_nothing(tmp_path):
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00words here")
     deep = "[" * 100_000
@@ -208,7 +188,3 @@ def test_what_cannot_be_understood_gives_nothing(tmp_path):
     _write(tmp_path, **{"odd.ipynb": '{"cells": [{"words": 1}], "metadata": {}}', "list.ipynb": '["words here"]'})
     _write(tmp_path, **{"good.md": "words here"})
     assert [one.origin for one in _found(WorkspaceSource(tmp_path), "words here")] == ["good.md, line 1"]
-
-
-def test_a_folder_that_is_not_there_gives_nothing(tmp_path):
-    assert _found(WorkspaceSource(Path(tmp_path) / "gone"), "words here") == []

@@ -1,16 +1,9 @@
 """Calls from signatures and adapted examples: what the offline model makes of documentation."""
 
-import ast
-from dataclasses import replace
-
-import pytest
-
-from exploracoder_jupyter.core.types import ApiDoc, Parameter
+from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices, mutates
-from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters, return_type
+from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
 from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
 
@@ -31,38 +24,12 @@ CHUNKED = api(
 )
 
 
-@pytest.mark.parametrize(
-    ("signature", "names"),
-    [
-        ("(a, b=1, *rest, key=None, **more)", ["a", "b", "rest", "key", "more"]),
-        ("(self, item)", ["item"]),
-        ("(start[, stop[, step]])", ["start", "stop", "step"]),
-        ("(x, kind=<Kind.A: 1>) -> int", ["x", "kind"]),
-        ("", []),
-    ],
-)
-def test_parameters_of_a_signature(signature, names):
-    assert [p.name for p in parse_parameters(api("lib.f", signature))] == names
-
-
-def test_types_come_from_the_documentation():
-    documented = replace(
-        api("lib.f", "(size)"), parameters=(Parameter("size", "int", about="How many."),), returns="list. Them."
-    )
-    assert (parse_parameters(documented)[0].type, parse_parameters(documented)[0].text) == ("int", "How many.")
-    assert return_type(documented) == "list"
-
-
 def test_values_are_bound_by_role_and_order():
     best = bind_parameters(CHUNKED, context("Split [1, 2, 3] into chunks with n = 2"))[0]
     assert best.arguments == ("[1, 2, 3]", "2")
     path = api("lib.path", "(G, source, target)")
     found = bind_parameters(path, context("the path in {'a': ['b']} to 'b' from 'a'"))
     assert found[0].arguments[1:] == ("'a'", "'b'")
-
-
-def test_nothing_is_bound_where_a_required_parameter_stays_empty():
-    assert bind_parameters(api("lib.f", "(a, b, c)"), context("Take 1 and 2")) == []
 
 
 def test_values_are_passed_in_the_order_of_the_text_where_no_word_names_a_parameter():
@@ -79,42 +46,8 @@ def test_an_example_is_adapted_to_the_values():
     assert example_slice.type == "list[list[int]]"
 
 
-def test_an_example_that_keeps_its_own_data_is_in_debt():
-    [block] = example_blocks(CHUNKED)
-    [example_slice] = find_slices(block, "chunked")
-    assert adapt_example(example_slice, CHUNKED, context("Split it"))[0].penalty > 1
-
-
-def test_a_slice_holds_what_its_last_line_needs():
-    code = "import lib\nother = lib.load('y')\nm = lib.Model(depth=2)\nm.fit([1], [2])\nm.predict([3])"
-    [block] = example_blocks(api("lib.Model", examples=(code,)))
-    [example_slice] = find_slices(block, "predict")
-    lines = [ast.unparse(node) for node in example_slice.statements]
-    assert lines == ["m = lib.Model(depth=2)", "m.fit([1], [2])"]
-    assert ast.unparse(example_slice.imports[0]) == "import lib"
-
-
 def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
     doc = ">>> m = Model()\n>>> m.predict([[3, 5]])\n[8]\n"
     predict = api("lib.Model.predict", "(X)", doc, "method")
     [example_slice] = find_slices(example_blocks(predict)[0], "predict")
     assert adapt_example(example_slice, predict, context("predict for 4"))[0].result == "m.predict([[4]])"
-
-
-def test_a_skipped_example_is_not_adapted():
-    fetch = api("lib.fetch", "(url)", '>>> fetch("a")  # doctest: +SKIP\n>>> fetch("b")\n1\n')
-    [block] = example_blocks(fetch)
-    assert [ast.unparse(statement.node) for statement in block] == ["fetch('b')"]
-
-
-def test_a_method_whose_doctest_shows_nothing_changes_its_object():
-    add = api("lib.Bag.add", "(item)", ">>> bag = Bag()\n>>> bag.add(3)\n>>> bag.size\n1\n", "method")
-    size = api("lib.Bag.count", "(item)", ">>> bag = Bag()\n>>> bag.count(3)\n0\n", "method")
-    assert mutates(add) and not mutates(size)
-
-
-def test_the_api_whose_name_and_text_answer_the_words_comes_first():
-    pool = DocumentationPool()
-    other = api("lib.divide_all", "(x)", "Divide numbers.")
-    pool.add([other, CHUNKED])
-    assert pool.rank_apis(content_stems("Split into chunks"))[0] is CHUNKED

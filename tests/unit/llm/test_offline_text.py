@@ -2,11 +2,8 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_conversions
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
-from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values, shape_of
-from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
-from exploracoder_jupyter.text.tokenizer import stem
+from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values
 
 GRAPH = (
     "Given the edges ('a','b',4), ('b','c',1), ('a','c',7), build a weighted graph and compute the "
@@ -33,37 +30,12 @@ def test_clauses_end_at_sentences_and_verbs_but_never_inside_data(text, count):
     assert len(split_clauses(text, limit=8)) == count
 
 
-def test_at_most_so_many_clauses_and_nothing_is_lost():
-    joined = split_clauses("Sort xs. Count ys. Merge zs. Print them.", limit=2)
-    assert len(joined) == 2
-    assert all(word in " ".join(joined) for word in ("Sort", "Count", "Merge", "Print"))
-
-
 def test_a_sequence_of_tuples_is_one_value_beside_its_members():
     values = find_values(GRAPH)
     group = next(value for value in values if value.members)
     assert group.code == "[('a','b',4), ('b','c',1), ('a','c',7)]"
     assert group.shape == "list[tuple[str,str,int]]"
     assert len(group.members) == 3
-
-
-def test_roles_are_the_words_around_a_value():
-    by_code = {value.code: value for value in find_values(GRAPH)}
-    assert by_code["'a'"].roles[0] == "from"
-    assert by_code["'c'"].roles[0] == "to"
-    [_, size] = find_values("Split [1, 2] into chunks of 3")
-    assert stem("chunks") in size.roles
-
-
-def test_given_names_and_two_lists_joined_by_and():
-    x, y = find_values("Fit X = [[1], [2]], y = [2, 4]")
-    assert (x.name, y.name) == ("X", "y")
-    assert [value.code for value in find_values("multiply [[1]] and [[2]]")] == ["[[1]]", "[[2]]"]
-
-
-def test_code_in_backticks_is_text_and_names_are_not_data():
-    values = find_values("Solve `x**2 - 4` for x and store it in `roots`")
-    assert [value.code for value in values] == ["'x**2 - 4'", "'x'"]
 
 
 @pytest.mark.parametrize(
@@ -79,43 +51,10 @@ def test_target_names(text, names):
     assert tuple(name for name in found if name != "data") == names
 
 
-def test_shapes_unify_elements():
-    assert shape_of([[1], [2]]) == "list[list[int]]"
-    assert shape_of([1, "a"]) == "list[any]"
-    assert shape_of([1, 2.5]) == "list[float]"
-    assert shape_of({"a": 1}) == "dict[str,int]"
-
-
-def test_words_compare_by_stem_synonym_and_abbreviation():
-    assert stem("chunked") == stem("chunks")
-    assert name_stems("add_weightedEdges") == ("add", "weight", "edg")
-    assert similarity("split", "chunk") > similarity("split", "graph")
-    assert similarity("format", "fmt") == similarity("fmt", "format") == 0.5
-
-
-def test_wording_suggests_what_to_do_with_a_result():
-    def best(text, type_):
-        found = find_conversions(text, type_)
-        return min(found, key=found.__getitem__)
-
-    assert best("store them as lists", "list[tuple[int,int]]") == "[list(item) for item in {x}]"
-    assert best("store it", "generator") == "list({x})"
-    assert best("store it", "int") == "{x}"
-    assert find_callables("keep numbers greater than 3") == ("lambda x: x > 3",)
-
-
 def test_a_formula_is_a_text_and_its_other_side_is_subtracted():
     codes = [value.code for value in find_values("Solve x**2 - 5*x + 6 = 0 and y**2 = 4 for y")]
     assert codes[:2] == ["'x**2 - 5*x + 6'", "'y**2 - (4)'"]
     assert not find_values("Draw the edges well-known to me in a dark-blue")
-
-
-def test_lists_after_a_plural_are_a_sequence():
-    assert "[['a', 1], ['b', 2]]" in [value.code for value in find_values("the rows ['a', 1] and ['b', 2]")]
-
-
-def test_a_clause_after_a_line_end_does_not_begin_with_its_conjunction():
-    assert split_clauses("Build a graph\nand compute its size", limit=4) == ("Build a graph", "compute its size")
 
 
 def test_what_becomes_of_each_group_stays_with_the_grouping():

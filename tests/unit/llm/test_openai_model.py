@@ -175,31 +175,6 @@ async def test_structured_replies_go_down_a_ladder_that_is_remembered(status, me
     assert forms == [*ladder[: ladder.index(accepted) + 1], accepted]
 
 
-async def test_the_schema_is_sent_as_strict_servers_want_it():
-    sent = []
-    await answers(model(lambda body: streamed(delta(content="{}", finish="stop")), requests=sent), ask(schema=SCHEMA))
-    assert sent[0]["response_format"]["json_schema"] == {
-        "name": "PlanReply",
-        "strict": True,
-        "schema": {
-            "title": "PlanReply",
-            "type": "object",
-            "properties": {"a": {"type": "string"}},
-            "additionalProperties": False,
-            "required": ["a"],
-        },
-    }
-
-
-async def test_a_sampling_parameter_that_the_model_refuses_is_left_out():
-    def answer(body):
-        if "temperature" in body:
-            return refusal(400, "Unsupported value: 'temperature' does not support 0.8 with this model.")
-        return streamed(delta(content="x", finish="stop"))
-
-    assert texts(await answers(model(answer), ask(temperature=0.8))) == ["x"]
-
-
 async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_request():
     sent = []
     served = model(lambda body: refusal(400, "maximum context length is 4096 tokens"), requests=sent)
@@ -221,23 +196,6 @@ async def test_what_is_complete_when_a_stream_breaks_off_is_kept_and_the_rest_as
     assert [(reply.index, reply.text) for reply in replies] == [(0, "kept"), (1, "again")]
     assert total(replies)[0] == 2
     assert [body.get("n") for body in sent] == [2, None]
-
-
-async def test_a_single_choice_whose_stream_ends_halfway_is_asked_again_whole():
-    served = model(lambda body: streamed(delta(content="ha"), end=None) if body.get("stream") else whole("whole"))
-    replies = await answers(served, ask())
-    assert texts(replies) == ["whole"] and total(replies)[0] == 2
-
-
-async def test_a_broken_stream_is_asked_again_once_only():
-    sent = []
-
-    def answer(body):
-        return streamed(delta(0, "half"), LOST, end=None) if body.get("stream") else refusal(500, "out of memory")
-
-    with pytest.raises(EndpointError, match=r"failed \(500.*out of memory"):
-        await answers(model(answer, requests=sent), ask())
-    assert len(sent) == 2
 
 
 async def test_choices_lost_for_good_are_replies_with_a_problem_while_others_are_complete():

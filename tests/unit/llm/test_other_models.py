@@ -4,7 +4,8 @@ import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
-from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
+from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 
@@ -28,18 +29,6 @@ async def test_the_script_answers_request_by_request_and_keeps_what_it_was_asked
     assert await texts(model, request("debug", n=2)) == ["a", "b"]
     assert [asked.step for asked in model.requests] == ["propose", "debug"]
     assert model.name == "scripted"
-
-
-async def test_a_function_answers_from_the_request():
-    model = ScriptedModel(lambda asked: f"about {asked.subject}", name="echo")
-    assert await texts(model, request(subject="2.1")) == ["about 2.1"]
-    assert model.name == "echo"
-
-
-async def test_a_script_counts_four_characters_a_token():
-    replies = [reply async for reply in ScriptedModel([["x" * 8, ""]]).complete(request(n=2))]
-    assert [reply.usage for reply in replies] == [Usage(1, 10, 2), Usage()]
-    assert [reply.problem for reply in replies] == ["", "empty"]
 
 
 async def test_the_end_of_a_script_is_reported():

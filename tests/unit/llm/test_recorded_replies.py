@@ -1,8 +1,5 @@
 """Recorded replies: what was recorded is replayed at the recorded cost, and nothing else."""
 
-import multiprocessing
-import os
-import signal
 from dataclasses import replace
 
 import anyio
@@ -12,9 +9,11 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
-from exploracoder_jupyter.core.types import Call, Message, Sampling, Usage
-from exploracoder_jupyter.llm import ArchivedRepliesModel, ReplyArchive, ReplyRecording, ScriptedModel
-from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.core.types import Call, Message, Sampling
+from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
+from exploracoder_jupyter.llm.reply_archive import ReplyArchive
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.task_run import explore
 from tests.unit.world import a_run
 
@@ -121,20 +120,6 @@ def test_a_torn_last_line_is_skipped(tmp_path_factory, length):
     assert _replies(_model(folder), _request(), _request("Other"))[1][0].text == "c"
 
 
-def test_replies_of_a_killed_process_are_kept(tmp_path):
-    process = multiprocessing.get_context("fork").Process(target=_record_and_die, args=(tmp_path,))
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert [one[0].text for one in _replies(_model(tmp_path), *[_request()] * 3)] == ["a", "b", "c"]
-    process.close()
-
-
-def _record_and_die(folder):
-    _replies(_model(folder, ScriptedModel(["a", "b", "c"])), *[_request()] * 3)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
 def test_a_replayed_exploration_has_the_same_events(tmp_path):
     def played(model):
         run = a_run(model, subtasks=1)
@@ -159,14 +144,3 @@ def _timeless(event):
     if event.kind == "candidate_observed":
         return replace(event, observation=replace(event.observation, seconds=0.0))
     return event
-
-
-def test_usage_is_replayed(tmp_path):
-    class Costly:
-        name = "scripted"
-
-        async def complete(self, request):
-            yield Reply(0, "a", Usage(1, 120, 7, 2.5))
-
-    _replies(_model(tmp_path, Costly()), _request())
-    assert _replies(_model(tmp_path), _request())[0][0].usage == Usage(1, 120, 7, 2.5)

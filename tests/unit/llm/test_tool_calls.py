@@ -67,33 +67,10 @@ async def test_calls_are_put_together_from_a_stream(chunks):
     assert (reply.usage.calls, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 9, 7)
 
 
-async def test_each_choice_has_its_own_calls():
-    first = calling(piece(0, "c1", "search_api", '{"query": "a"}'), choice=0, finish="tool_calls")
-    served = model(lambda body: streamed(first, delta(1, "code", "stop"), counted(9, 7)))
-    one, two = sorted(await answers(served, with_tools(n=2)), key=lambda reply: reply.index)
-    assert (one.calls, one.text, one.problem) == ((Call("search_api", "a", "c1"),), "", "")
-    assert (two.calls, two.text) == ((), "code")
-
-
 async def test_calls_of_a_whole_reply_are_taken_and_numbered_where_they_have_no_id():
     given = [{"type": "function", "function": {"name": "search_api", "arguments": '{"query": "merge"}'}}]
     [reply] = await answers(model(lambda body: whole(None, finish="tool_calls", tool_calls=given)), with_tools())
     assert (reply.calls, reply.problem) == ((Call("search_api", "merge", "call_1"),), "")
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [{"id": "c", "function": {"name": "search_api", "arguments": ""}}, {"id": "c"}, {"id": "c", "function": None}],
-)
-async def test_a_call_that_says_nothing_is_none(broken):
-    [reply] = await answers(model(lambda body: whole("", tool_calls=[broken])), with_tools())
-    assert (reply.calls, reply.problem) == ((), "empty")
-
-
-async def test_a_call_that_is_cut_off_is_none():
-    served = model(lambda body: whole("", finish="length", tool_calls=[piece(0, "c", "search_api", '{"query": "m')]))
-    [reply] = await answers(served, with_tools())
-    assert (reply.calls, reply.problem) == ((), "truncated")
 
 
 async def test_what_was_called_and_answered_is_sent_as_such():
@@ -134,29 +111,3 @@ async def test_a_server_that_refuses_tools_receives_text_from_then_on(status, wo
         {"role": "assistant", "content": "Let me see.\nAPISearch(merge)\nAPISource(m.f)"},
         {"role": "user", "content": "m.merge(a, b)\n\ndef f(): ..."},
     ]
-
-
-async def test_what_a_server_says_of_other_parts_does_not_cost_the_tools():
-    sent = []
-
-    def answer(body):
-        return refusal(400, "temperature must be 1") if "temperature" in body else whole("x")
-
-    request = replace(with_tools(), sampling=replace(with_tools().sampling, temperature=0.5))
-    await answers(model(answer, requests=sent), request)
-    assert "tools" in sent[-1] and "temperature" not in sent[-1]
-
-
-async def test_a_model_that_may_call_no_more_is_informed_where_the_server_can():
-    sent = []
-
-    def answer(body):
-        known = "tool_choice" not in body
-        return streamed(delta(content="x", finish="stop")) if known else refusal(400, "unknown parameter: tool_choice")
-
-    last = replace(with_tools(messages=ASKED), may_call=False)
-    async with model(answer, requests=sent) as served:
-        for request in (last, last, with_tools()):
-            assert [reply.text async for reply in served.complete(request)] == ["x"]
-    assert [body.get("tool_choice") for body in sent] == ["none", None, None, None]
-    assert all("tools" in body for body in sent)

@@ -23,7 +23,8 @@ from exploracoder_jupyter.core.types import (
     Usage,
 )
 from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
-from exploracoder_jupyter.llm import ReplayModel, ScriptedModel
+from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs, SolveInputs

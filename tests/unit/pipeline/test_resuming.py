@@ -19,7 +19,8 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import Sampling, Usage, Verdict
-from exploracoder_jupyter.llm import RecordedRepliesModel, ReplayModel, ScriptedModel
+from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
+from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.task_run import explore

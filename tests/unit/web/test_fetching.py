@@ -17,8 +17,7 @@ from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.page_limits import MAX_PAGE_BYTES
-from exploracoder_jupyter.web.web_types import WebError
+from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
 
 PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}
@@ -86,30 +85,9 @@ async def why(site, address="https://a.example/", **more):
     return str(caught.value)
 
 
-PRIVATE = [
-    *("127.0.0.1", "127.9.9.9", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"),
-    *(
-        "224.0.0.1",
-        "240.0.0.1",
-        "255.255.255.255",
-        "192.0.2.1",
-        "198.18.0.1",
-        "::",
-        "::1",
-        "fe80::1",
-        "fc00::1",
-        "fd00::1",
-    ),
-    *(
-        "ff02::1",
-        "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1",
-        "64:ff9b::7f00:1",
-        "64:ff9b::a00:1",
-        "2002:7f00:1::",
-        "2001:db8::1",
-    ),
-]
+PRIVATE = """127.0.0.1 127.9.9.9 0.0.0.0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 224.0.0.1 240.0.0.1
+255.255.255.255 192.0.2.1 198.18.0.1 :: ::1 fe80::1 fc00::1 fd00::1 ff02::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1
+64:ff9b::7f00:1 64:ff9b::a00:1 2002:7f00:1:: 2001:db8::1""".split()  # noqa: SIM905
 
 
 @pytest.mark.parametrize("address", PRIVATE)
@@ -129,15 +107,11 @@ def test_public_addresses_are_public(address):
     ("address", "reason"),
     [
         ("file:///etc/passwd", "not an HTTP or HTTPS URL"),
-        ("ftp://a.example/x", "not an HTTP or HTTPS URL"),
-        ("//a.example/x", "not an HTTP or HTTPS URL"),
-        ("https://", "not an HTTP or HTTPS URL"),
         ("https://[::1", "not an HTTP or HTTPS URL"),
         ("https://a.example:99999/", "not an HTTP or HTTPS URL"),
         ("https://user:secret@a.example/", "name or a password"),
         ("https://a.example:8080/", "non-default port"),
         ("https://a.example/" + "x" * 3000, "not an HTTP or HTTPS URL"),
-        ("gopher://a.example", "not an HTTP or HTTPS URL"),
     ],
 )
 async def test_only_plain_web_addresses_are_fetched(address, reason):
@@ -204,7 +178,6 @@ async def test_redirects_are_followed_a_few_times():
     ("response", "reason"),
     [
         (httpx2.Response(404), "a.example responded with status 404."),
-        (httpx2.Response(204), "a.example responded with status 204."),
         (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "did not return text"),
         (httpx2.Response(200, content=b"x"), "did not return text (no content type)"),
         (httpx2.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "returned more than 2 MB"),
@@ -215,17 +188,11 @@ async def test_redirects_are_followed_a_few_times():
             "returned more than 2 MB",
         ),
         (httpx2.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
-        (httpx2.ConnectError("no"), "could not be reached (ConnectError)"),
         (moved("/"), "redirected too many times"),
     ],
 )
 async def test_what_cannot_be_had_is_one_sentence(response, reason):
     assert reason in await why(Site({"https://a.example/": response}))
-
-
-async def test_an_unknown_name_is_reported():
-    assert "not known" in await why(Site({}, {"a.example": OSError("no such host")}))
-    assert "not known" in await why(Site({}, {"a.example": []}))
 
 
 async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
@@ -290,60 +257,6 @@ async def test_a_host_that_wants_rest_gets_it(status):
                 await client.get("https://a.example/", ("text/html",))
         await client.get("https://b.example/", ("text/html",))
     assert site.asked == ["https://a.example/", "https://b.example/"]
-
-
-ROBOTS = """# comment
-User-agent: *
-Disallow: /
-
-User-agent: GPTBot
-User-agent: Exploracoder-Jupyter
-Disallow: /private/
-Allow: /private/open
-Disallow: /*.pdf$
-Disallow: /search*q=
-Disallow:
-Crawl-delay: 5
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "allowed"),
-    [
-        ("/", True),
-        ("/private/x", False),
-        ("/private/open/x", True),
-        ("/%70rivate/x", False),
-        ("/a.pdf", False),
-        ("/a.pdf?x", True),
-        ("/search?lang=en&q=x", False),
-        ("/search?lang=en", True),
-    ],
-)
-async def test_the_longest_rule_for_us_in_robots_txt_decides(path, allowed, tmp_path):
-    assert await is_allowed(path, ROBOTS, tmp_path) is allowed
-    assert await is_allowed(path, f"\ufeff{ROBOTS}", tmp_path) is allowed
-
-
-@pytest.mark.parametrize(("agent", "allowed"), [("*", False), ("Other", True)])
-async def test_robots_of_others_are_not_ours(agent, allowed, tmp_path):
-    assert await is_allowed("/x", f"User-agent: {agent}\nDisallow: /x", tmp_path) is allowed
-
-
-@pytest.mark.timeout(20)
-async def test_rules_with_many_stars_take_no_long_time(tmp_path):
-    assert await is_allowed("/a" * 900, "User-agent: *\n" + f"Disallow: {'/*a' * 300}b\n" * 500, tmp_path)
-
-
-async def is_allowed(path, robots, tmp_path):
-    pages = {"https://a.example/robots.txt": robots, f"https://a.example{path}": "<p>x</p>"}
-    async with http(Site(pages)) as client:
-        try:
-            await PageFetcher(client, WebCache(tmp_path / str(len(robots)))).read(f"https://a.example{path}")
-        except WebError as error:
-            assert "disallows robots" in str(error)
-            return False
-    return True
 
 
 def reader(client, tmp_path, **more):

@@ -111,19 +111,6 @@ def test_documentation_made_by_sphinx_is_extracted_by_its_apis(address, licence)
     assert (section.title, section.apis, section.licence) == ("numpy.squeeze", ("numpy.squeeze",), licence)
 
 
-def test_documentation_of_older_versions_is_extracted_by_its_apis_too():
-    body = f"""<div class="body"><div class="section" id="numpy-argsort"><h1>numpy.argsort</h1><dl class="function">
-    <dt id="numpy.argsort"><code class="descclassname">numpy.</code><code class="descname">argsort</code>(a)</dt>
-    <dd><p>{PROSE}</p><table><tr><th>Parameters:</th>
-    <td><dl><dt>a : <span class="classifier">array</span></dt><dd>To sort.</dd></dl></td></tr></table>
-    </dd></dl></div></div>"""
-    [section] = page(body, "https://docs.scipy.org/doc/numpy-1.13.0/x.html").sections
-    assert section.title == "numpy.argsort" and section.apis == ("numpy.argsort",)
-    assert section.text == (
-        f"```python\nnumpy.argsort(a)\n```\n\n{PROSE.strip()}\n\nParameters:\n\na : array\n    To sort."
-    )
-
-
 @pytest.mark.parametrize("form", ["<table><tr><td>1<td><pre>{}</pre></table>", "<x-panel><code>{}</code></x-panel>"])
 def test_code_stays_code_wherever_it_is(form):
     [section] = page(f"<main><p>{PROSE} <code>a\nb</code></p>{form.format(CODE)}</main>").sections
@@ -137,16 +124,6 @@ def test_an_article_of_geeksforgeeks_loses_what_is_around_it():
     [section] = page(body, "https://www.geeksforgeeks.org/python/squeeze/").sections
     assert section.text == f"{PROSE.strip()}\n\n```python\n{CODE}\n```"
     assert "rights reserved" in section.licence
-
-
-def test_a_page_of_tensorflow_is_its_body():
-    body = f"""<devsite-toc><p>{PROSE}</p></devsite-toc><article><div class="devsite-article-meta"><p>{PROSE}</p></div>
-    <div class="devsite-article-body"><h2 id="args">Args</h2><p>{PROSE}</p><devsite-code>
-    <pre translate="no" syntax="Python"><code>{CODE}</code></pre></devsite-code></div></article>"""
-    [section] = page(body, "https://www.tensorflow.org/api_docs/python/tf/squeeze").sections
-    assert (section.title, section.anchor) == ("Args", "args")
-    assert section.text == f"{PROSE.strip()}\n\n```python\n{CODE}\n```"
-    assert section.licence.startswith("CC BY 4.0")
 
 
 BLOG = f"""<div class="menu"><a href="/a">Home</a> <a href="/b">About</a></div><div class="post"><h1>How to squeeze</h1>
@@ -167,14 +144,6 @@ def test_any_page_is_extracted_with_and_without_the_extra(trafilatura, monkeypat
     assert f"```python\n{CODE}\n```\n\n- one point\n- two" in way.text
     assert ("Other posts" in text_of(content)) != trafilatura
     assert "Copyright" not in text_of(content)
-
-
-def test_a_page_that_breaks_the_extra_is_extracted_without_it(monkeypatch):
-    def broken(*args, **options):
-        raise RuntimeError("a page that nobody has tried")
-
-    monkeypatch.setattr("trafilatura.extract", broken)
-    assert "np.squeeze" in text_of(page(BLOG))
 
 
 HIDING = [
@@ -207,23 +176,6 @@ HIDING = [
 ]
 
 
-@pytest.mark.timeout(30)
-@pytest.mark.parametrize(
-    "page_of",
-    [
-        lambda n: f'<p style="opacity:{"0" * n}1">text</p>',
-        lambda n: f"<pre>{chr(10) * n}x</pre>",
-        lambda n: f"<p># a{' ' * n}b</p>",
-    ],
-)
-def test_long_rows_of_the_same_cost_no_more_than_others(page_of):
-    assert page(f"<main><p>{PROSE}</p>{page_of(200_000)}</main>").sections
-
-
-def test_a_page_may_be_one_form():
-    assert PROSE.strip() in text_of(page(f"<form><main><p>{PROSE}</p></main></form>"))
-
-
 @pytest.mark.parametrize("hiding", HIDING)
 def test_hidden_content_is_not_extracted(hiding):
     text = text_of(page(f"<main><p>{PROSE}</p></main><main>{hiding}</main><p>{hiding}</p>"))
@@ -253,33 +205,11 @@ def test_unclosed_markup_takes_no_long_time(piece):
     extract_content(Page("https://x.example", "html", piece * 500))
 
 
-def test_elements_without_an_end_are_beside_one_another():
-    lists = parse_html("<ul><li>one<li>two</ul><p>a<p>b<table><tr><td>1<td>2<tr><td>3</table>")
-    assert [node.text for node in lists.find_all(tag="li")] == ["one", "two"]
-    assert [node.text for node in lists.find_all(tag="p")] == ["a", "b"]
-    assert [[cell.text for cell in row.find_all(tag="td")] for row in lists.find_all(tag="tr")] == [["1", "2"], ["3"]]
-
-
 @pytest.mark.timeout(30)
 def test_elements_of_any_depth_and_width_cost_no_more_than_others():
     wide = " ".join(f"b{at}='<'" for at in range(200_000))
     text = text_of(page(f"<main><p>{PROSE}</p>{'<div>' * 2000}EVIL{'</div>' * 2000}<a {wide}>wide</a><p>{MORE}</p>"))
     assert PROSE.strip() in text and "wide" in text and MORE.strip() in text and "EVIL" not in text
-
-
-def test_a_page_need_not_say_where_its_head_ends():
-    content = extract_content(
-        Page("https://a.example", "html", f"<title>T</title><meta name=x><main><p>{PROSE}</p></main>")
-    )
-    assert (content.title, text_of(content)) == ("T", PROSE.strip())
-
-
-def test_attributes_are_read_in_every_way_of_writing():
-    [node] = parse_html("""<a HREF=x.html class='one two' data-x = "a &amp; b > c" hidden/>text</a>""").find_all(
-        tag="a"
-    )
-    assert node.attributes == {"href": "x.html", "class": "one two", "data-x": "a & b > c", "hidden": ""}
-    assert node.text == "text"
 
 
 def test_markdown_is_divided_at_headings_and_not_in_code():
@@ -294,8 +224,3 @@ def test_a_long_section_is_split_into_parts_of_valid_markdown():
     assert all(part.text.count("```") == 2 and len(part.text) < 3100 for part in parts)
     code = "\n".join(part.text.partition("```python\n")[2].rpartition("\n```")[0] for part in parts)
     assert code == lines
-
-
-def test_fences_in_code_do_not_end_it():
-    [section] = page(f"<main><p>{PROSE}</p><pre>```\nx\n```</pre></main>").sections
-    assert section.text.endswith("````\n```\nx\n```\n````")

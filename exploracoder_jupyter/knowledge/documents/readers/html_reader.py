@@ -18,11 +18,8 @@ _TOOL_CLASSES = frozenset(
 
 
 def read(text: str, *, xhtml: bool = False) -> Page:
-    """Parse an HTML document.
-
-    Raises:
-        MissingRequirement: If the package that reads HTML is not installed.
-        ValueError: If it is empty.
+    """Parse an HTML document. Raises MissingRequirement if the package that reads HTML is not installed; ValueError if
+    it is empty.
     """
     root = parse_html(text, xhtml=xhtml)
     if not root.children:

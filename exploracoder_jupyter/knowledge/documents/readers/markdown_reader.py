@@ -35,6 +35,7 @@ _FIELD = re.compile(
     r"(?:[:|]|—|–|--?)\s+(?P<about>[^|\n]+)"
 )
 _FILE_NAME = re.compile(r"\.(?:md|rst|txt|py|pyi|json|ya?ml|toml|ini|cfg|html?|csv|ipynb|sh|com|org|io|net)$")
+_FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.DOTALL | re.MULTILINE)
 _PYTHON = frozenset(("", "python", "py", "python3", "pycon", "pyi"))
 _MAX_ROWS = 3_000
 _MAX_PARTS = 5_000
@@ -43,29 +44,26 @@ _MAX_SUBSECTIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading and the text under it up to the next heading."""
-
     title: str
     level: int
     line: int
     text: str
     codes: tuple[str, ...]
-    """Its fenced Python."""
     directives: tuple[str, ...]
-    """Its MyST directives, as reST."""
 
 
 def read(text: str) -> Page:
     """Parse a Markdown text."""
     parts = _parts(_FRONT_MATTER.sub(lambda front: "\n" * front[0].count("\n"), text))
     title = next((part.title for part in parts if part.title), "")
-    sections = [Section(part.title or title, part.text, f"line {part.line + 1}") for part in parts]
     apis = [api for at, owner in enumerate(_owners(parts)) for api in _apis(parts, at, owner)]
     apis += [api for part in parts for code in part.directives for api in rst_reader.read(code).apis]
     return Page(
         title=strip_formatting(title),
         sections=tuple(
-            replace(section, title=strip_formatting(section.title)) for section in sections if section.text.strip()
+            Section(strip_formatting(part.title or title), part.text, f"line {part.line + 1}")
+            for part in parts
+            if part.text.strip()
         ),
         apis=tuple(apis),
         programs=find_programs(text),
@@ -97,17 +95,12 @@ def _parts(text: str) -> list[_Part]:
 
 def _part(head: tuple[str, int, int, int], text: str, blocks: Sequence[tuple[int, str, str]]) -> _Part:
     title, level, line, _ = head
-    codes = tuple(code for _, info, code in blocks if _is_python(info))
+    codes = tuple(code for _, info, code in blocks if info.partition(" ")[0].lower().strip("{}.") in _PYTHON)
     directives = tuple(_directive(info, code) for _, info, code in blocks if info.startswith("{"))
     return _Part(title, level, line, text.strip("\n"), codes, directives)
 
 
-def _is_python(info: str) -> bool:
-    return (info.split() or [""])[0].lower().strip("{}.") in _PYTHON
-
-
 def _directive(info: str, code: str) -> str:
-    """Convert a MyST directive to reST: its name is in braces, followed by its argument."""
     name, _, argument = info[1:].partition("}")
     options = "".join(takewhile(lambda line: line.startswith(":"), code.splitlines(keepends=True)))
     body = f"{options}\n{code[len(options) :]}"
@@ -127,13 +120,12 @@ def _apis(parts: Sequence[_Part], at: int, owner: str) -> Iterator[ApiDoc]:
         yield replace(documented, parameters=tuple(_fields(description, own.signature)))
     for one in (one for code in part.codes for one in parse_stubs(code)):
         if not own or one.path != own.name:
-            yield replace(one, description=one.description or _prose(part), origin=place)
+            yield replace(one, description=one.description or _FENCED.sub("", part.text).strip(), origin=place)
     for row, about in _rows(part):
         yield make_api(row.name, row.kind, row.signature, about, place=place)
 
 
 def _section_signature(part: _Part) -> Signature | None:
-    """Return the signature that the section describes, if any."""
     found = parse_title(part.title) if part.title else None
     return found if found and found.signature not in ("", "()") else _signature_in_fence(part) or found
 
@@ -145,11 +137,7 @@ def parse_title(title: str) -> Signature | None:
     if found:
         return found if found.signature or name.startswith("class ") else None
     if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)+", name) and not _FILE_NAME.search(name):
-        return (
-            parse_declaration(f"function {name}")
-            if name.rpartition(".")[2].islower()
-            else parse_declaration(f"class {name}")
-        )
+        return parse_declaration(f"{'function' if name.rpartition('.')[2].islower() else 'class'} {name}")
     return None
 
 
@@ -191,12 +179,7 @@ def _fields(text: str, signature: str) -> Iterator[Parameter]:
             yield Parameter(row["name"], (row["type"] or "").strip("` "), about=row["about"].strip())
 
 
-def _prose(part: _Part) -> str:
-    return re.sub(r"^(```|~~~).*?^\1\s*$", "", part.text, flags=re.DOTALL | re.MULTILINE).strip()
-
-
 def _rows(part: _Part) -> Iterator[tuple[Signature, str]]:
-    """Yield what lists and tables declare, with the descriptions."""
     fenced = False
     for line in part.text.splitlines()[:_MAX_ROWS]:
         fenced ^= line.lstrip().startswith(("```", "~~~"))

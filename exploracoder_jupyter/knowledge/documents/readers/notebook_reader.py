@@ -15,11 +15,7 @@ _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
 
 def read(text: str) -> Page:
-    """Parse a notebook.
-
-    Raises:
-        ValueError: If it is not a notebook.
-    """
+    """Parse a notebook. Raises ValueError if it is not a notebook."""
     try:
         content = json.loads(text)
         cells = content.get("cells") or [cell for sheet in content.get("worksheets", ()) for cell in sheet["cells"]]
@@ -27,12 +23,9 @@ def read(text: str) -> Page:
     except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise ValueError("not a notebook") from error
     page = markdown_reader.read(encodable(markdown))
-    return replace(page, sections=tuple(replace(section, place=_place(section.place)) for section in page.sections))
-
-
-def _place(line: str) -> str:
-    """Replace line numbers, which refer to the generated Markdown and would mean nothing to a reader."""
-    return line.replace("line", "part")
+    # Lines of the generated Markdown would mean nothing to a reader.
+    sections = (replace(section, place=section.place.replace("line", "part")) for section in page.sections)
+    return replace(page, sections=tuple(sections))
 
 
 def _cells(cells: list[dict[str, object]]) -> Iterator[str]:

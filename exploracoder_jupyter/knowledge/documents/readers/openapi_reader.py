@@ -24,7 +24,6 @@ _MAX_DEPTH = 8
 _VERSION_KEY = re.compile(r"""["']?(?:openapi|swagger)["']?\s*:""")
 
 JsonObject = Mapping[str, Any]
-"""A mapping of arbitrary values from a document."""
 
 
 def looks_like_openapi(text: str) -> bool:
@@ -33,11 +32,8 @@ def looks_like_openapi(text: str) -> bool:
 
 
 def read(text: str, *, yaml: bool) -> Page:
-    """Parse an OpenAPI 3 or Swagger 2 description.
-
-    Raises:
-        MissingRequirement: If it is YAML and the package that reads it is not installed.
-        ValueError: If it is not an OpenAPI description.
+    """Parse an OpenAPI 3 or Swagger 2 description. Raises MissingRequirement if it is YAML and the package that reads
+    it is not installed; ValueError if it is not an OpenAPI description.
     """
     try:
         whole = json.loads(
@@ -49,7 +45,9 @@ def read(text: str, *, yaml: bool) -> Page:
         raise ValueError("not an OpenAPI description")
     info = _table(whole.get("info"))
     title = _line(info.get("title")) or "API"
-    about = Section(title, f"{_text(info.get('description'))}\n\n{_format_servers(whole)}".strip(), "info")
+    addresses = filter(None, (_line(_table(server).get("url")) for server in _list(whole.get("servers"))))
+    texts = [_text(info.get("description")), *(f"Server: {address}" for address in addresses)]
+    about = Section(title, "\n\n".join(filter(None, texts)), "info")
     return Page(
         title, (about,) if about.text else (), tuple(_operations(whole)), project=f"{title} {info.get('version', '')}"
     )
@@ -95,7 +93,9 @@ def _operation(whole: JsonObject, path: str, method: str, item: JsonObject, oper
     returns = _returns(whole, operation)
     name = re.sub(r"\W+", "_", _line(operation.get("operationId")) or f"{method} {path}").strip("_")
     head = f"{method.upper()} {path}"
-    parts = (_text(operation.get("summary")), head, _text(operation.get("description")), _format_fields(ordered))
+    fields = [f"    {row.name}{f' ({row.type})' if row.type else ''}: {row.about}" for row in ordered]
+    fields = ["\n".join(["Parameters:", *fields])] if fields else []
+    parts = (_text(operation.get("summary")), head, _text(operation.get("description")), *fields)
     signature = f"({', '.join(map(_format_parameter, ordered))})" + (f" -> {returns}" if returns else "")
     function = make_api(name, "function", signature, "\n\n".join(filter(None, parts)), place=head)
     deprecated = "deprecated" if operation.get("deprecated") is True else None
@@ -116,16 +116,14 @@ def _body(whole: JsonObject, operation: JsonObject) -> Parameter | None:
         return None
     kind, content = next(iter(contents.items()))
     schema = _table(content).get("schema")
-    fields = ", ".join(_properties(whole, schema))
+    described = _resolve(whole, schema)
+    required, items = _list(described.get("required")), list(_table(described.get("properties")).items())
+    fields = ", ".join(
+        f"{name}: {_type(whole, value)}{'' if name in required else ' (optional)'}"
+        for name, value in items[:_MAX_FIELDS]
+    )
     about = " ".join(filter(None, (_text(request.get("description")), f"{kind}:", fields))).rstrip(":")
     return Parameter("body", _type(whole, schema), "" if request.get("required") is True else "None", about)
-
-
-def _properties(whole: JsonObject, schema: object) -> list[str]:
-    found = _resolve(whole, schema)
-    required = _list(found.get("required"))
-    items = list(_table(found.get("properties")).items())[:_MAX_FIELDS]
-    return [f"{name}: {_type(whole, value)}{'' if name in required else ' (optional)'}" for name, value in items]
 
 
 def _returns(whole: JsonObject, operation: JsonObject) -> str:
@@ -149,24 +147,13 @@ def _type(whole: JsonObject, schema: object, depth: int = 0) -> str:
     return _TYPES.get(str(kind), "")
 
 
-def _format_fields(rows: tuple[Parameter, ...]) -> str:
-    lines = [f"    {row.name}{f' ({row.type})' if row.type else ''}: {row.about}" for row in rows]
-    return "\n".join(["Parameters:", *lines]) if lines else ""
-
-
 def _format_parameter(row: Parameter) -> str:
     name = re.sub(r"\W+", "_", row.name)
     typed = f"{name}: {row.type}" if row.type else name
     return f"{typed} = {row.default}" if row.default else typed
 
 
-def _format_servers(whole: JsonObject) -> str:
-    found = [_line(_table(server).get("url")) for server in _list(whole.get("servers"))]
-    return f"Servers: {', '.join(filter(None, found))}" if found else ""
-
-
 def _resolve(whole: JsonObject, given: object) -> JsonObject:
-    """Resolve a reference within the document; others are not followed."""
     found: object = given
     for _ in range(_MAX_DEPTH):
         reference = _table(found).get("$ref")

@@ -21,6 +21,7 @@ from exploracoder_jupyter.knowledge.documents.readers import (
     sphinx_inventory,
     text_reader,
 )
+from exploracoder_jupyter.knowledge.documents.readers.signature_parser import parse_stubs
 
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _PROBED_BYTES = 8_000
@@ -57,10 +58,8 @@ def parse_page(file: File) -> Page:
 
     APIs that a changelog merely mentions are left out.
 
-    Raises:
-        NotText: If it is binary.
-        MissingRequirement: If the package that reads it is not installed.
-        Exception: If it is malformed; the type depends on the reader.
+    Raises NotText if it is binary; MissingRequirement if the package that reads it is not installed; Exception if it is
+    malformed; the type depends on the reader.
     """
     page = _read(file)
     if _CHANGELOG.match(PurePosixPath(file.name).stem) or _CHANGELOG.match(page.title):
@@ -81,23 +80,16 @@ def _read(file: File) -> Page:
         return notebook_reader.read(text)
     if kind in (".json", ".yaml", ".yml"):
         return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.looks_like_openapi(text) else Page()
-    return _read_text(kind, PurePosixPath(file.name).stem, text)
-
-
-def _read_text(kind: str, stem: str, text: str) -> Page:
     if kind == ".pyi":
-        return text_reader.read_stub(text)
+        return Page(apis=tuple(parse_stubs(text, among_others=True)))
     if kind == ".py":
-        return Page() if stem in ("conf", "setup") else text_reader.read_program(text)
+        is_configuration = PurePosixPath(file.name).stem in ("conf", "setup")
+        return Page() if is_configuration else text_reader.read_program(text)
     return text_reader.read(text) if kind == ".txt" else markdown_reader.read(text)
 
 
 def decode(body: bytes) -> str:
-    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252.
-
-    Raises:
-        NotText: If it is binary.
-    """
+    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252. Raises NotText if it is binary."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")

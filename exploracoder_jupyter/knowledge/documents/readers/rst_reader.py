@@ -7,6 +7,7 @@ written, like docstrings. Nothing is included, run or fetched, whatever a docume
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -62,10 +63,7 @@ class _Declaration:
 
 @dataclass(slots=True)
 class _State:
-    """The state built up by the directives so far."""
-
     scope: _Declaration = field(default_factory=_Declaration)
-    """The current module."""
     apis: list[ApiDoc] = field(default_factory=list)
 
 
@@ -121,7 +119,8 @@ def _add_apis(what: str, block: Sequence[str], state: _State, *, owner: _Declara
     scope = _Declaration(options["module"], options["module"].partition(".")[0]) if "module" in options else owner
     heads = [head for line in written if (head := _Declaration.of(line, what, scope or state.scope))]
     began, inside = len(state.apis), heads[0] if heads and DIRECTIVE_KINDS[what] == "class" else owner
-    rest = _extract_apis(_dedent(block[begin:]), state, owner=inside, first=first + begin, depth=depth + 1)
+    content = textwrap.dedent("\n".join(block[begin:])).split("\n")
+    rest = _extract_apis(content, state, owner=inside, first=first + begin, depth=depth + 1)
     description = strip_roles("\n".join(rest).strip())
     state.apis[began:began] = [
         make_api(head.path, head.kind, head.signature, description, library=head.library, place=f"line {first}")
@@ -141,11 +140,6 @@ def _parse_head(block: Sequence[str]) -> tuple[list[str], dict[str, str], int]:
             written.append(block[at].strip())
         at += 1
     return [line.rstrip("\\ ") for line in written], options, at
-
-
-def _dedent(lines: Sequence[str]) -> list[str]:
-    depth = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
-    return [line[depth:] for line in lines]
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Section]:

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind
+from exploracoder_jupyter.text.python_code import parse_python
 
 _MAX_SIGNATURE_CHARS = 1_000
 _MAX_DESCRIPTION_CHARS = 20_000
-"""Characters of a description."""
 _DECLARED = re.compile(
     r"(?P<mark>(?:(?:async|abstract|static|final)\s+)*(?:def|class|function|method|staticmethod|classmethod|property"
     r"|exception|attribute|data)\s+)?(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*(?P<rest>.*)",
@@ -84,15 +84,8 @@ def parse_stubs(code: str, *, among_others: bool = False) -> list[ApiDoc]:
 
     Unless `among_others` is set, the result is empty if the code contains anything else.
     """
-    try:
-        tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    found = [
-        _parse_stub(node, "", among_others=among_others)
-        for node in tree.body
-        if not isinstance(node, ast.Import | ast.ImportFrom)
-    ]
+    nodes = (node for node in parse_python(code).body if not isinstance(node, ast.Import | ast.ImportFrom))
+    found = [_parse_stub(node, "", among_others=among_others) for node in nodes]
     return [api for apis in found for api in apis] if among_others or all(found) else []
 
 
@@ -159,11 +152,8 @@ def _is_typed(arguments: str, result: str) -> bool:
 
 
 def _parse_function(signature: str) -> ast.FunctionDef | None:
-    try:
-        node = ast.parse(f"def _{signature}: ...").body[0] if signature.startswith("(") else None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    return node if isinstance(node, ast.FunctionDef) else None
+    body = parse_python(f"def _{signature}: ...").body if signature.startswith("(") else []
+    return body[0] if body and isinstance(body[0], ast.FunctionDef) else None
 
 
 def _is_class(name: str) -> bool:

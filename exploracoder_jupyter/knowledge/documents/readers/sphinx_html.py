@@ -91,7 +91,6 @@ def _api(path: str, kind: ApiKind, after: str, body: Node | None) -> ApiDoc:
 
 
 def _parameters(body: Node) -> Iterator[Parameter]:
-    """Yield the parameters in field lists and parameter tables."""
     for fields in body.find_all(tag="dl", class_="field-list"):
         for term, about in pairwise(fields.elements):
             if term.tag == "dt" and term.text.rstrip(":").lower() in _PARAMETERS:

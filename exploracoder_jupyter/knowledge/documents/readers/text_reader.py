@@ -12,8 +12,8 @@ from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     Signature,
     make_api,
     parse_declaration,
-    parse_stubs,
 )
+from exploracoder_jupyter.text.python_code import parse_python
 
 _ABOUT = re.compile(r"\s+(?:#|--|—|–|//)\s+|\s*:\s+(?=[A-Z])")
 _MAX_LINES = 20_000
@@ -35,23 +35,16 @@ def read(text: str) -> Page:
     return Page(title[:80], sections, tuple(_apis(lines, chosen)), find_programs(text))
 
 
-def read_stub(text: str) -> Page:
-    """Parse the declarations of a `.pyi` file."""
-    return Page(apis=tuple(parse_stubs(text, among_others=True)))
-
-
 def read_program(text: str) -> Page:
     """Parse a `.py` file as an example program; empty if it is not Python."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse_python(text)
+    if not tree.body:
         return Page()
     about = (ast.get_docstring(tree) or "").strip().splitlines()
     return Page(sections=(Section(about[0] if about else "", text, code=True),), programs=(text.strip(),))
 
 
 def _parse_line(line: str) -> tuple[Signature, str] | None:
-    """Return the signature at the start of a line, with its description. A method may be indented."""
     if len(line) > _MAX_LINE_CHARS:
         return None
     whole = parse_declaration(line)
@@ -81,7 +74,6 @@ def _apis(lines: Sequence[str], found: Sequence[tuple[int, Signature, str]]) -> 
 
 
 def _indented(lines: Sequence[str], indent: int) -> Iterator[str]:
-    """Yield the lines that are indented more deeply."""
     for line in lines:
         if line.strip() and _indent(line) <= indent:
             return

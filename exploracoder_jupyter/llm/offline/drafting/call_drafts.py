@@ -7,7 +7,7 @@ import builtins
 import copy
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc
@@ -56,25 +56,17 @@ def call_drafts(api: ApiDoc, context: StepContext) -> list[Draft]:
     module, name = import_location(api)
     if not module:
         return []
+    base = Draft((f"from {module} import {name}",), (), "", (api.path,), type=return_type(api), names=(name,))
     return [
-        Draft(
-            (f"from {module} import {name}",),
-            (),
-            f"{name}({', '.join(binding.arguments)})",
-            (api.path,),
-            binding.used,
-            binding.penalty,
-            return_type(api),
-            (name,),
-        )
-        for binding in bind_parameters(api, context.call_context)
+        replace(base, result=f"{name}({', '.join(one.arguments)})", used=one.used, penalty=one.penalty)
+        for one in bind_parameters(api, context.call_context)
     ]
 
 
 def _method_drafts(api: ApiDoc, context: StepContext) -> Iterator[Draft]:
     owner = api.path.rpartition(".")[0]
-    class_name = owner.rpartition(".")[2]
-    receivers = [value for value in context.variables if is_instance_of(value.shape, class_name)]
+    class_name = owner.rpartition(".")[2].lower()
+    receivers = [value for value in context.variables if value.shape.rpartition(".")[2].lower() == class_name]
     for receiver in receivers[:2]:
         base = Draft((), (), receiver.code, used=receiver.covered_ids, penalty=-0.2)
         yield from _method_call_drafts(base, api, context)
@@ -83,30 +75,13 @@ def _method_drafts(api: ApiDoc, context: StepContext) -> Iterator[Draft]:
         if owner_class is not None and owner_class.kind == "class":
             for constructor in call_drafts(owner_class, context)[:3]:
                 yield from _method_call_drafts(constructor, api, context)
-        module, name = import_location(api)
-        if module and api.kind == "method" and _is_called_on_class(api, name):
-            class_call = Draft((f"from {module} import {name}",), (), name, penalty=0.1, names=(name,))
-            yield from _method_call_drafts(class_call, api, context)
-
-
-def _is_called_on_class(api: ApiDoc, owner: str) -> bool:
-    """Return whether a method is called on its class, judging by its name and documentation."""
-    is_shown = re.search(rf"\b{owner}\.{api.name}\(", api.description) is not None
-    return is_shown or api.name.startswith(("from_", "of", "parse", "read", "load", "now", "today", "create", "from"))
-
-
-def is_instance_of(type_: str, class_name: str) -> bool:
-    """Return whether an observed type is the class, by name."""
-    return type_.rpartition(".")[2].lower() == class_name.lower()
 
 
 def _method_call_drafts(base: Draft, api: ApiDoc, context: StepContext) -> Iterator[Draft]:
-    """Draft the method on the result of `base`, with the unused values."""
     unused = tuple(value for value in context.call_context.values if not value.covered_ids & base.used)
     if api.kind == "property":
-        yield base.then(
-            Draft((), (), f"{base.result}.{api.name}", (api.path,), type=return_type(api), names=(api.name,))
-        )
+        member = f"{base.result}.{api.name}"
+        yield base.then(Draft((), (), member, (api.path,), type=return_type(api), names=(api.name,)))
         return
     for binding in bind_parameters(api, replace(context.call_context, values=unused), limit=2):
         call = f"{base.result}.{api.name}({', '.join(binding.arguments)})"
@@ -138,22 +113,17 @@ def example_drafts(api: ApiDoc, context: StepContext, *, limit: int = 5, name: s
     call_name = api.name if name is None else name
     for block in example_blocks(api)[:6]:
         for example_slice in find_slices(block, call_name, limit=limit):
-            completed_slice = add_imports(example_slice, api, context.pool)
-            found.extend(_add_penalty(adapt_example(completed_slice[0], api, context.call_context), completed_slice[1]))
-            for variable in context.variables[:3]:
-                for shortened in _substitute_variable(example_slice, variable):
-                    completed, penalty = add_imports(shortened, api, context.pool)
-                    drafts = adapt_example(completed, api, context.call_context, limit=2)
-                    found.extend(
-                        _add_penalty(
-                            [replace(draft, used=draft.used | variable.covered_ids) for draft in drafts], penalty
-                        )
-                    )
+            forms = [(example_slice, frozenset[int](), 3)]
+            forms += [
+                (shortened, variable.covered_ids, 2)
+                for variable in context.variables[:3]
+                for shortened in _substitute_variable(example_slice, variable)
+            ]
+            for form, used, most in forms:
+                completed, penalty = add_imports(form, api, context.pool)
+                for draft in adapt_example(completed, api, context.call_context, limit=most):
+                    found.append(replace(draft, used=draft.used | used, penalty=draft.penalty + penalty))
     return found
-
-
-def _add_penalty(drafts: Iterable[Draft], penalty: float) -> list[Draft]:
-    return [replace(draft, penalty=draft.penalty + penalty) for draft in drafts]
 
 
 def add_imports(example_slice: Slice, api: ApiDoc, pool: DocumentationPool) -> tuple[Slice, float]:

@@ -15,19 +15,13 @@ class Draft:
 
     imports: tuple[str, ...]
     statements: tuple[str, ...]
-    """Statements to run before the result."""
     result: str
-    """The expression for the result."""
     paths: tuple[str, ...] = ()
-    """The APIs that it uses."""
     used: frozenset[int] = frozenset()
-    """Ids of the values that it uses."""
     penalty: float = 0.0
     """For guesses and leftovers: literals of an example that no value of the task replaced, mismatching types."""
     type: str = ""
-    """The result's type, if known."""
     names: tuple[str, ...] = ()
-    """API names in the code, for matching with the task's words."""
 
     @property
     def name_words(self) -> frozenset[str]:

@@ -25,8 +25,6 @@ _BEAM_WIDTH = 12
 
 @dataclass(slots=True)
 class _Slot:
-    """A literal of an example that a value of the task may replace."""
-
     nodes: list[ast.expr]
     shape: str
     name: str
@@ -83,7 +81,8 @@ def _iter_literals(
         yield from _iter_literals(node.value, api, node.targets[0].id)
     elif isinstance(node, ast.Call):
         yield from _iter_literals(node.func, api)
-        names = _positional_names(node, api)
+        is_documented = ast.unparse(node.func).rpartition(".")[2] == api.name
+        names = [one.name for one in parse_parameters(api) if one.kind == "positional"] if is_documented else []
         for index, argument in enumerate(node.args):
             yield from _iter_literals(argument, api, names[index] if index < len(names) else name)
         for item in node.keywords:
@@ -91,11 +90,6 @@ def _iter_literals(
     elif not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.JoinedStr)):
         for child in ast.iter_child_nodes(node):
             yield from _iter_literals(child, api, name if isinstance(node, (ast.List, ast.Tuple)) else "")
-
-
-def _positional_names(call: ast.Call, api: ApiDoc) -> list[str]:
-    called = ast.unparse(call.func).rpartition(".")[2]
-    return [item.name for item in parse_parameters(api) if item.kind == "positional"] if called == api.name else []
 
 
 def _literal_shape(node: ast.expr) -> str:
@@ -138,7 +132,6 @@ def _place_value(assignment: _Assignment, value: Value, slots: Sequence[_Slot]) 
 
 
 def _fit_value(value: Value, slot: _Slot) -> tuple[str, float]:
-    """Return the code that fills the slot, and how well it fits."""
     role_score = 0.6 * role_match(value, slot.name) if slot.name else 0.0
     extra_depth = nesting_depth(slot.shape) - nesting_depth(value.shape)
     if extra_depth > 0 and value.shape in ("int", "float") and ("int" in slot.shape or "float" in slot.shape):
@@ -158,7 +151,9 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, cont
     for index, slot in enumerate(_find_slots(tree, api)):
         if index in assignment.code_by_slot:
             replaced.update((node, assignment.code_by_slot[index]) for node in slot.nodes)
-        elif slot.keyword is not None and not _mentions(context, slot.name):
+        elif slot.keyword is not None and not any(
+            similarity(word, part) >= 0.75 for word in context.words for part in name_stems(slot.name)
+        ):
             dropped.add(slot.keyword)
             penalty += 0.1
         else:
@@ -168,12 +163,7 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, cont
     return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
 
 
-def _mentions(context: CallContext, name: str) -> bool:
-    return any(similarity(word, part) >= 0.75 for word in context.words for part in name_stems(name))
-
-
 def _leftover_penalty(slot: _Slot, context: CallContext) -> float:
-    """Return the penalty for keeping a literal of the example."""
     if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
         return 0.0
     return 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
-from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
     best_similarity,
-    is_abbreviation,
     name_stems,
     similarity,
 )
@@ -45,7 +44,6 @@ class Binding:
     """The arguments as code, in order, keywords as `name=value`."""
     used: frozenset[int]
     gain: float
-    """Score; higher is better."""
     penalty: float = 0.0
 
 
@@ -58,9 +56,6 @@ class CallContext:
     words: tuple[str, ...]
     """Stemmed words of the clause, without stop words."""
     text: str = ""
-    """The clause."""
-    callables: tuple[str, ...] = ()
-    """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
     reserved: frozenset[str] = frozenset()
     """Names of variables that are already used."""
 
@@ -68,36 +63,25 @@ class CallContext:
 @dataclass(frozen=True, slots=True)
 class _PartialBinding:
     cost: float = 0.0
-    chosen: tuple[tuple[Parameter, Value, str], ...] = ()
+    chosen: tuple[tuple[Parameter, Value], ...] = ()
     used: frozenset[int] = frozenset()
     penalty: float = 0.0
 
 
 def role_match(value: Value, name: str) -> float:
     """Rate how strongly the words around a value indicate a parameter of this name, from 0 to about 3."""
+    if value.name == name:
+        return 3.0
+    if value.name.lower() == name.lower():
+        return 2.2
     if value.name:
-        if value.name == name:
-            return 3.0
-        return (
-            2.2 if value.name.lower() == name.lower() else best_similarity(stem(value.name.lower()), name_stems(name))
-        )
+        return best_similarity(stem(value.name.lower()), name_stems(name))
     score = 0.0
     for role, weight in zip(value.roles, _ROLE_WEIGHTS, strict=False):
         if name.lower() in _NAME_SETS_BY_PREPOSITION.get(role, ()):
             score = max(score, 1.2 * weight)
         elif role not in _NAME_SETS_BY_PREPOSITION:
-            score = max(score, 1.4 * weight * _name_similarity(role, name))
-    return score
-
-
-def _name_similarity(role: str, name: str) -> float:
-    if len(name) == 1:
-        return 0.5 * (role[0] == name.lower())
-    score = best_similarity(role, name_stems(name))
-    if score < 0.5 and any(
-        is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
-    ):
-        score = 0.5
+            score = max(score, 1.4 * weight * best_similarity(role, name_stems(name)))
     return score
 
 
@@ -106,11 +90,7 @@ def bind_parameters(api: ApiDoc, context: CallContext, *, limit: int = 4) -> lis
     beam = [_PartialBinding()]
     for parameter in parse_parameters(api):
         if parameter.required:
-            extended = (
-                _extend(partial, parameter, option)
-                for partial in beam
-                for option in _options(parameter, partial, context)
-            )
+            extended = (option for partial in beam for option in _options(parameter, partial, context))
             beam = sorted(extended, key=lambda partial: partial.cost)[:_BEAM_WIDTH]
     found = [_finish(partial, api, context) for partial in beam[:limit]]
     best = max((binding.gain for binding in found), default=0.0)
@@ -139,48 +119,43 @@ def _bind_in_order(api: ApiDoc, context: CallContext) -> list[Binding]:
     return list(found.values())
 
 
-def _extend(partial: _PartialBinding, parameter: Parameter, option: tuple[float, Value, str, float]) -> _PartialBinding:
-    cost, value, code, penalty = option
-    chosen = (*partial.chosen, (parameter, value, code))
-    return _PartialBinding(partial.cost + cost, chosen, partial.used | value.covered_ids, partial.penalty + penalty)
-
-
-def _options(
-    parameter: Parameter, partial: _PartialBinding, context: CallContext
-) -> list[tuple[float, Value, str, float]]:
-    """Return the ways to fill one parameter as (cost, value, code, penalty), best first."""
+def _options(parameter: Parameter, partial: _PartialBinding, context: CallContext) -> list[_PartialBinding]:
+    """Return the partial binding extended by each of the best ways to fill one more parameter."""
     unused = [value for value in context.values if not value.covered_ids & partial.used]
     found = [
-        (1.5 - _fit_score(parameter, value, partial), value, value.code, 0.0)
+        (1.5 - _fit_score(parameter, value, partial), value, 0.0)
         for value in unused
         if compatibility(value.shape, parameter.type, parameter.name) >= -0.2
-    ] or [(2.5, value, value.code, 0.8) for value in unused]
-    if "callable" in expected_kinds(parameter.type, parameter.name) or parameter.name == "key":
-        functions = [Value(-100 - i, code, "callable") for i, code in enumerate(context.callables)]
-        found = [*((0.2, value, value.code, 0.0) for value in functions), *found]
-    return sorted(found, key=lambda option: option[0])[:5]
+    ] or [(2.5, value, 0.8) for value in unused]
+    return [
+        _PartialBinding(
+            partial.cost + cost,
+            (*partial.chosen, (parameter, value)),
+            partial.used | value.covered_ids,
+            partial.penalty + penalty,
+        )
+        for cost, value, penalty in sorted(found, key=lambda option: option[0])[:5]
+    ]
 
 
 def _fit_score(parameter: Parameter, value: Value, partial: _PartialBinding) -> float:
     fit = compatibility(value.shape, parameter.type, parameter.name) + role_match(value, parameter.name)
     if value.id < 0:
         fit += 0.4 if value.id == -1 else 0.2
-    chosen_starts = [item.start for _, item, _ in partial.chosen if item.start >= 0]
-    if value.start >= 0 and any(start > value.start for start in chosen_starts):
+    if value.start >= 0 and any(item.start > value.start for _, item in partial.chosen):
         fit -= 0.15
     return fit + (0.3 if len(value.members) > 2 else 0.1 if value.members else 0.0)
 
 
 def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Binding:
-    """Complete the call with the optional parameters that have a fitting value."""
     parameters = parse_parameters(api)
-    arguments = {parameter.name: code for parameter, _, code in partial.chosen}
+    arguments = {parameter.name: value.code for parameter, value in partial.chosen}
     used = partial.used
     gain = -partial.cost
     variadic: list[str] = []
     for parameter in parameters:
         if parameter.kind == "varargs":
-            values = _variadic_values(parameter, used, context, first=partial.chosen)
+            values = _variadic_values(parameter, used, context, is_first=not partial.chosen)
             variadic = [value.code for value in values]
             used = used.union(*(value.covered_ids for value in values))
         elif not parameter.required and parameter.kind != "varkeywords":
@@ -189,27 +164,23 @@ def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Bind
                 arguments[parameter.name] = code
                 used |= covered_ids
                 gain += bonus
-    return Binding(
-        _arguments(parameters, arguments, variadic), frozenset(i for i in used if i > -100), gain, partial.penalty
-    )
+    return Binding(_arguments(parameters, arguments, variadic), used, gain, partial.penalty)
 
 
 def _variadic_values(
-    parameter: Parameter, used: frozenset[int], context: CallContext, *, first: Sequence[tuple[Parameter, Value, str]]
+    parameter: Parameter, used: frozenset[int], context: CallContext, *, is_first: bool
 ) -> list[Value]:
     """Return the unused values of one kind for `*args`: members rather than their group."""
-    unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0 and not value.name]
     unused = [
         value
-        for value in unused
-        if not value.members and compatibility(value.shape, parameter.type, parameter.name.rstrip("s")) > -0.5
+        for value in context.values
+        if not (value.covered_ids & used or value.id < 0 or value.name or value.members)
+        and compatibility(value.shape, parameter.type, parameter.name.rstrip("s")) > -0.5
     ]
-    if not unused and not first:
-        return [value for value in context.values if value.id == -1][:1]
-    kinds = [kinds_of(value.shape) for value in unused]
-    return sorted(
-        (value for value, kind in zip(unused, kinds, strict=True) if kind == kinds[0]), key=lambda value: value.start
-    )
+    if not unused:
+        return [value for value in context.values if value.id == -1][:1] if is_first else []
+    alike = [value for value in unused if kinds_of(value.shape) == kinds_of(unused[0].shape)]
+    return sorted(alike, key=lambda value: value.start)
 
 
 def _optional_argument(
@@ -217,8 +188,6 @@ def _optional_argument(
 ) -> tuple[str, frozenset[int], float]:
     """Return the argument of an optional parameter, if any: a value by its role, a flag, or a function."""
     unused = [value for value in context.values if not value.covered_ids & used and value.id >= 0]
-    earlier = [value for value in context.values if value.id in used and value.start >= 0]
-    unused = [value for value in unused if not _precedes_alike(value, earlier)]
     scored = [
         (role_match(value, parameter.name), compatibility(value.shape, parameter.type, parameter.name), value)
         for value in unused
@@ -231,26 +200,11 @@ def _optional_argument(
         similarity(w, p) >= 0.75 for w in context.words for p in name_stems(parameter.name)
     ):
         return "True", frozenset(), 0.5
-    if (
-        parameter.default == "None"
-        and _takes_attribute_name(parameter)
-        and any(similarity(w, stem(parameter.name.lower())) >= 0.75 for w in context.words)
-    ):
+    takes_attribute = "str" in parameter.type and re.search(r"attribute|\bkey\b|column|field", parameter.text)
+    name = stem(parameter.name.lower())
+    if parameter.default == "None" and takes_attribute and any(similarity(w, name) >= 0.75 for w in context.words):
         return repr(parameter.name), frozenset(), 0.3
-    if parameter.name in ("key", "func", "function", "default_factory") and context.callables:
-        return context.callables[0], frozenset(), 0.5
     return "", frozenset(), 0.0
-
-
-def _precedes_alike(value: Value, passed: Sequence[Value]) -> bool:
-    """Return whether the text states a value before all those of its kind that were passed to earlier parameters."""
-    alike = [other for other in passed if other.shape == value.shape]
-    return bool(alike) and all(value.start < other.start for other in alike)
-
-
-def _takes_attribute_name(parameter: Parameter) -> bool:
-    """Return whether a parameter takes the name of an attribute, key or column."""
-    return "str" in parameter.type and bool(re.search(r"attribute|\bkey\b|column|field", parameter.text))
 
 
 def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variadic: Sequence[str]) -> tuple[str, ...]:
@@ -263,5 +217,4 @@ def _arguments(parameters: Sequence[Parameter], assigned: dict[str, str], variad
         elif parameter.kind in ("positional", "keyword") and parameter.name in assigned:
             positional = parameter.kind == "positional" and parameter.required and not after_variadic
             arguments.append(assigned[parameter.name] if positional else f"{parameter.name}={assigned[parameter.name]}")
-    parameter_names = {parameter.name for parameter in parameters}
-    return (*arguments, *(f"{name}={code}" for name, code in assigned.items() if name not in parameter_names))
+    return tuple(arguments)

@@ -14,7 +14,6 @@ from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, example_drafts, step_drafts
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems
@@ -27,15 +26,13 @@ class Goal:
     text: str
     words: tuple[str, ...]
     values: tuple[Value, ...]
-    callables: tuple[str, ...] = ()
-    """Functions that the text describes."""
 
     @classmethod
     def of(cls, text: str) -> Goal:
         """Create the goal for a text."""
         named = (part for name in find_targets(text) for part in name_stems(name) if len(part) >= 4)
         words = tuple(dict.fromkeys((*content_stems(mask_literals(text)), *named)))
-        return cls(text, words, find_values(text), find_callables(text))
+        return cls(text, words, find_values(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +67,6 @@ def word_share(draft: Draft, words: Sequence[str], pool: DocumentationPool) -> f
 
 
 def _unrelated_share(names: Collection[str], goal: Goal) -> float:
-    """Return the share of the words of names that match no word of the goal."""
     return sum(best_similarity(name, goal.words) < 0.5 for name in names) / max(1, len(names))
 
 
@@ -87,7 +83,6 @@ def is_relevant(draft: Draft, goal: Goal, pool: DocumentationPool) -> bool:
 
 
 def _value_coverage(draft: Draft, goal: Goal) -> float:
-    """Return the share of the goal's values that the draft uses; larger values count more."""
     singles = [value for value in goal.values if not value.members]
     if not singles:
         return 0.6
@@ -107,7 +102,7 @@ def create_step_context(
     """Create the context of a step for this goal."""
     all_values = (*variables, *(goal.values if values is None else values))
     reserved = frozenset([*(variable.code for variable in variables), *find_targets(goal.text), *reserved_names])
-    call_context = CallContext(all_values, goal.words, mask_literals(goal.text), goal.callables, reserved)
+    call_context = CallContext(all_values, goal.words, mask_literals(goal.text), reserved)
     return StepContext(call_context, pool)
 
 
@@ -116,20 +111,15 @@ def rank_drafts(context: StepContext, goal: Goal, *, needs: str = "") -> list[Sc
     drafts = step_drafts(context)
     drafts.extend(readme_drafts(context))
     standalone_penalty = 0.2 if goal.values else 0.9
-    scored = [
-        ScoredDraft(
-            draft,
-            score_draft(draft, goal, context.pool)
-            + (0.0 if not needs or _uses_name(draft, needs) else -standalone_penalty),
-        )
-        for draft in deduplicate(drafts)
-    ]
+    scored = []
+    for draft in deduplicate(drafts):
+        penalty = standalone_penalty if needs and not _uses_name(draft, needs) else 0.0
+        scored.append(ScoredDraft(draft, score_draft(draft, goal, context.pool) - penalty))
     return sorted(scored, key=lambda item: -item.score)
 
 
 def _uses_name(draft: Draft, name: str) -> bool:
-    from_state = any(i < 0 for i in draft.used)
-    return from_state or name in draft.result
+    return any(id_ < 0 for id_ in draft.used) or name in draft.result
 
 
 def readme_drafts(context: StepContext) -> list[Draft]:
@@ -137,21 +127,15 @@ def readme_drafts(context: StepContext) -> list[Draft]:
     knowledge = context.pool.knowledge
     if knowledge is None or not knowledge.libraries:
         return []
-    found: list[Draft] = []
-    overview = knowledge.overview()
-    for info in list(knowledge.libraries)[:1]:
-        api = ApiDoc(f"{info.name}.", "module", "", overview.text, info.name, info.version, overview.examples[:12])
-        found.extend(example_drafts(api, context, limit=12, name=""))
-    relevant = [
-        draft
+    overview, info = knowledge.overview(), knowledge.libraries[0]
+    api = ApiDoc(f"{info.name}.", "module", "", overview.text, info.name, info.version, overview.examples[:12])
+    found = example_drafts(api, context, limit=12, name="")
+    words = context.call_context.words
+    return [
+        replace(draft, paths=())
         for draft in found
-        if any(
-            best_similarity(word, name_stems(name)) >= 0.75
-            for name in draft.names
-            for word in context.call_context.words
-        )
+        if any(best_similarity(word, name_stems(name)) >= 0.75 for name in draft.names for word in words)
     ]
-    return [replace(draft, paths=()) for draft in relevant]
 
 
 def chain_drafts(
@@ -181,11 +165,9 @@ def _extend(draft: Draft, name: str, goal: Goal, whole_goal: Goal, pool: Documen
     unused = [value for value in goal.values if not value.covered_ids & draft.used]
     context = create_step_context(goal, pool, (variable,), values=unused)
     is_target = name in find_targets(whole_goal.text)
-    next_drafts = [
-        next_draft for next_draft in step_drafts(context, apis=10) if is_target or _uses_name(next_draft, name)
-    ]
-    joined = [stored.then(replace(next_draft, used=next_draft.used - {-1})) for next_draft in next_drafts]
-    return sorted(
-        (ScoredDraft(next_draft, score_draft(next_draft, whole_goal, pool)) for next_draft in joined),
-        key=lambda item: -item.score,
-    )[:8]
+    found = []
+    for following in step_drafts(context, apis=10):
+        if is_target or _uses_name(following, name):
+            joined = stored.then(replace(following, used=following.used - {-1}))
+            found.append(ScoredDraft(joined, score_draft(joined, whole_goal, pool)))
+    return sorted(found, key=lambda item: -item.score)[:8]

@@ -3,12 +3,15 @@
 The explored program comes first if it binds the names that the task wants. Single calls, and chains of calls along
 the clauses of the task, follow by their scores. Each is combined with conversions of its result (`list(...)`,
 `sorted(...)`, ...) that the wording requests. The check of the task is read for the names that it needs and for how
-much it tests, never for expected values.
+much it tests, never for expected values. A wrong program may pass a check that tests little, such as a length; with
+such a check, only programs are proposed that use every value of the task, serve each of its clauses and contain no data
+of an example.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task
@@ -22,25 +25,22 @@ from exploracoder_jupyter.llm.offline.drafting.program_search import (
     rank_drafts,
     word_share,
 )
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, convert, find_conversions
-from exploracoder_jupyter.llm.offline.drafting.task_coverage import (
-    count_steps,
-    has_foreign_data,
-    proves_result,
-    uses_all,
-    uses_any,
-)
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, find_conversions
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import stored_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, contains_value, stored_names
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import explored_program, prune, state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import FORMAT_STEMS, split_clauses
-from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, mask_literals
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
 _EXPLORED_SCORE = 100.0
 """Score of an explored program that uses every value of the task: above that of any other program."""
+_SIZES_AND_TYPES = frozenset({"len", "shape", "size", "ndim", "dims", "count", "type", "isinstance", "hasattr"})
+
+_TRIVIAL = frozenset({0, 1, None, ""})
+"""Values that wrong results often have, too."""
 _MAX_CLAUSES = 4
 _MIN_WORD_SHARE = 0.3
 """How many of a task's words a program has to match, where the check proves little."""
@@ -79,7 +79,7 @@ def solution_variants(
 
 def _serves_clauses(draft: Draft, clauses: Sequence[str], task: Task, pool: DocumentationPool) -> bool:
     """Return whether the draft serves every clause and calls nothing else, where the check proves little."""
-    if not task.check or proves_result(task.check):
+    if not task.check or _proves_result(task.check):
         return True
     goals = [goal for goal in map(Goal.of, clauses) if goal.words]
     apis = [api for api in pool.lookup_all(draft.paths) if api.kind in ("function", "method")]
@@ -105,13 +105,14 @@ def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) ->
     """
     if not code or not task.check:
         return bool(code)
-    if proves_result(task.check):
-        return uses_any(code, goal.values)
+    if _proves_result(task.check):
+        return not goal.values or any(contains_value(code, value) for value in goal.values)
     words = (*name_stems(mask_literals(task.text)), *name_stems(" ".join(find_targets(task.text))))
+    steps = called_names(parse_python(code)) - {"list", "tuple", "set", "dict", "str", "float", "int"}
     return (
-        uses_all(code, goal.values)
-        and count_steps(code) >= len(clauses)
-        and not has_foreign_data(code, goal.values, goal.callables, words)
+        all(contains_value(code, value) for value in goal.values if not value.members)
+        and len(steps) >= len(clauses)
+        and not _has_foreign_data(code, goal.values, words)
     )
 
 
@@ -136,10 +137,8 @@ def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -
     found = single_steps[:30]
     if len(clauses) > 1:
         by_code = {value.code: value for value in goal.values}
-        goals = [
-            replace(part, values=tuple(by_code.get(value.code, value) for value in part.values))
-            for part in (Goal.of(clause) for clause in clauses)
-        ]
+        parts = [Goal.of(clause) for clause in clauses]
+        goals = [replace(part, values=tuple(by_code.get(one.code, one) for one in part.values)) for part in parts]
         names = [next(iter(find_targets(text)), f"result_{number}") for number, text in enumerate(clauses, 1)]
         first = rank_drafts(create_step_context(goals[0], pool, ()), goals[0])
         found.extend(chain_drafts(first, goals[1:], goal, pool, names))
@@ -148,18 +147,43 @@ def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -
 
 
 def _convert(item: ScoredDraft, form: SolutionForm, text: str) -> Iterator[Variant]:
-    """Convert the draft to programs that define the wanted names."""
     draft = item.draft
     bound = {name for line in draft.statements for node in parse_python(line).body for name in stored_names(node)}
     if not set(form.names[:-1]) <= bound:
         return
     base = draft.code("_")
     for template, cost in find_conversions(text, draft.type).items():
-        code = replace(draft, result=convert(template, draft.result)).code(form.names[-1])
+        code = replace(draft, result=template.format(x=draft.result)).code(form.names[-1])
         pruned = prune(code, form.names)
-        yield Variant(
-            form.apply(pruned) if pruned else "",
-            item.score - cost,
-            base,
-            template == IDENTITY,
-        )
+        yield Variant(form.apply(pruned) if pruned else "", item.score - cost, base, template == IDENTITY)
+
+
+def _proves_result(check: str | None) -> bool:
+    """Return whether a check compares a value with one that it states, rather than a size, a type, a part or a sign."""
+    tree = parse_python(check or "")
+    if not tree.body:
+        return bool(check and check.strip())  # no Python: pairs of input and output, which are compared
+    return any(_compares_value(node) for node in ast.walk(tree) if isinstance(node, ast.Compare))
+
+
+def _compares_value(node: ast.Compare) -> bool:
+    is_equality = all(isinstance(operator, ast.Eq) for operator in node.ops)
+    is_interval = len(node.ops) > 1 and not any(isinstance(operator, (ast.In, ast.NotIn)) for operator in node.ops)
+    is_distance = isinstance(node.left, ast.Call) and ast.unparse(node.left.func) == "abs"
+    values = {item.value for item in ast.walk(node) if isinstance(item, ast.Constant)} - _TRIVIAL
+    return (is_equality or is_interval or is_distance) and bool(values) and not _SIZES_AND_TYPES & called_names(node)
+
+
+def _has_foreign_data(code: str, values: Sequence[Value], words: Iterable[str]) -> bool:
+    """Return whether a program contains a number or a text that the task neither states nor describes."""
+    stated = {item for value in values for item in _constants(value.code)}
+    known = frozenset(words)
+    return any(
+        item not in stated and not (isinstance(item, str) and item and known.issuperset(name_stems(item)))
+        for item in _constants(code)
+    )
+
+
+def _constants(code: str) -> list[object]:
+    nodes = (node for node in ast.walk(parse_python(code)) if isinstance(node, ast.Constant))
+    return [node.value for node in nodes if node.value is not None and not isinstance(node.value, bool)]

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, best_similarity, content_stems, name_stems
+from exploracoder_jupyter.llm.offline.inputs.word_matching import (
+    STOP_WORDS,
+    best_similarity,
+    content_stems,
+    is_abbreviation,
+    name_stems,
+)
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.text.builtin_docstrings import is_inherited_from_builtin
 
@@ -89,7 +95,10 @@ class DocumentationPool:
         own_words = [part for part in name_stems(api.name) if len(part) > 1]
         foreign = sum(best_similarity(part, words) < 0.5 and part not in STOP_WORDS for part in own_words)
         is_member = api.kind in ("method", "property")
-        is_unlikely = api.deprecated or api.name.endswith(("Error", "Warning", "Exception")) or _is_uninformative(api)
+        is_named_tuple = api.kind == "class" and re.fullmatch(rf"{api.name}\(.*", api.description)
+        is_inherited = api.kind == "method" and is_inherited_from_builtin(api)
+        is_exception = api.name.endswith(("Error", "Warning", "Exception"))
+        is_unlikely = api.deprecated or is_exception or is_named_tuple or is_inherited
         penalty = 0.35 * (is_member and 0 < len(own_words) == foreign) + 0.5 * bool(is_unlikely)
         depth = api.path.count(".") - is_member - 1
         bonus = 0.1 * bool(api.examples or ">>>" in api.description) + 0.15 * (bool(own_words) and not foreign)
@@ -102,51 +111,36 @@ class DocumentationPool:
 
     def import_for(self, name: str, near: ApiDoc) -> str | None:
         """Return the import that defines a name which an example uses without importing it."""
-        parents = _parent_paths(near.path)
+        parts = near.path.split(".")
+        parents = [".".join(parts[:count]) for count in range(len(parts) - 1, 0, -1)]
         for parent in parents:
             found = self.lookup(f"{parent}.{name}")
             if found is not None:
                 module, _, attribute = found.path.rpartition(".")
                 return f"from {module} import {attribute}" + (f" as {name}" if attribute != name else "")
-        for library in dict.fromkeys([near.library.partition(".")[0], near.library]):
-            if name == library:
-                return f"import {name}"
+        library = near.library
+        if name in (library, library.partition(".")[0]):
+            return f"import {name}"
         if name in _ALIASES:
             return f"import {_ALIASES[name]} as {name}"
-        if any(parent.rpartition(".")[2] == name for parent in parents):
-            module = next(parent for parent in parents if parent.rpartition(".")[2] == name).rpartition(".")[0]
+        module = next((parent.rpartition(".")[0] for parent in parents if parent.rpartition(".")[2] == name), "")
+        if module:
             return f"from {module} import {name}"
-        return f"import {name}" if name in sys.stdlib_module_names else self._import_abbreviation(name, near)
-
-    def _import_abbreviation(self, name: str, near: ApiDoc) -> str | None:
-        """Return an import under an abbreviation of the library's name, such as `nx` for networkx."""
-        library = near.library
-        letters_only = library.replace("_", "").lower()
-        remaining = iter(letters_only)
-        return (
-            f"import {library} as {name}"
-            if 1 < len(name) <= 3 and name[0] == letters_only[0] and all(c in remaining for c in name)
-            else None
-        )
-
-
-def _parent_paths(path: str) -> list[str]:
-    found = []
-    while "." in path:
-        path = path.rpartition(".")[0]
-        found.append(path)
-    return found
+        if name in sys.stdlib_module_names:
+            return f"import {name}"
+        letters = library.replace("_", "").lower()
+        is_short = 1 < len(name) <= 3 and name[0] == letters[0] and is_abbreviation(name, letters, omitted=99)
+        return f"import {library} as {name}" if is_short else None  # such as `nx` for networkx
 
 
 def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
     """Return the APIs that a text names, by a word that looks like code: `use dijkstra_path`."""
     words = {word.rstrip(".") for word in re.findall(r"[A-Za-z_][\w.]*", text)}
-    return [api for api in apis if api.path in words or (api.name in words and _looks_like_code(api.name, text))]
 
+    def is_named(name: str) -> bool:
+        return name in words and (not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text)
 
-def _looks_like_code(name: str, text: str) -> bool:
-    """Return whether a name is written as code: with an underscore or inner capitals, in backticks, or as a call."""
-    return not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text
+    return [api for api in apis if api.path in words or is_named(api.name)]
 
 
 def import_location(api: ApiDoc) -> tuple[str, str]:
@@ -154,13 +148,3 @@ def import_location(api: ApiDoc) -> tuple[str, str]:
     path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
     module, _, name = path.rpartition(".")
     return module, name
-
-
-def _is_uninformative(api: ApiDoc) -> bool:
-    """Return whether the API is unlikely to be wanted.
-
-    That is a named tuple without its own docstring, which functions return and users do not create, or a method
-    inherited from a built-in type.
-    """
-    is_plain_record = api.kind == "class" and api.description.startswith(f"{api.name}(") and "\n" not in api.description
-    return is_plain_record or (api.kind == "method" and is_inherited_from_builtin(api))

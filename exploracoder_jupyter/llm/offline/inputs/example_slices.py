@@ -11,6 +11,7 @@ import builtins
 import doctest
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,47 +52,33 @@ class Slice:
 @lru_cache(maxsize=4096)
 def example_blocks(api: ApiDoc) -> tuple[tuple[Statement, ...], ...]:
     """Return the API's examples: with their outputs where the docstring has doctests."""
-    tests = _parse_doctests(api.description)
-    if tests:
-        return (tests,)
-    return tuple(block for code in api.examples if (block := _parse_example(code)))
-
-
-def _parse_doctests(text: str) -> tuple[Statement, ...]:
-    if ">>>" not in text:
-        return ()
-    try:
-        examples = doctest.DocTestParser().get_examples(text)
-    except ValueError:
-        return ()
-    return tuple(
+    examples: list[doctest.Example] = []
+    with suppress(ValueError):
+        examples = doctest.DocTestParser().get_examples(api.description) if ">>>" in api.description else []
+    tests = tuple(
         Statement(node, example.want.strip(), True)
         for example in examples
         if not example.exc_msg and not example.options.get(doctest.SKIP)
         for node in parse_python(example.source).body
     )
-
-
-def _parse_example(code: str) -> tuple[Statement, ...]:
-    return tuple(Statement(node) for node in parse_python(code).body)
+    if tests:
+        return (tests,)
+    blocks = (tuple(Statement(node) for node in parse_python(code).body) for code in api.examples)
+    return tuple(filter(None, blocks))
 
 
 def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> list[Slice]:
     """Return slices that end in a statement which calls `name` (any call if it is empty), in order."""
     found: list[Slice] = []
     for index, statement in enumerate(block):
-        shows_nothing = statement.from_doctest and not statement.output and isinstance(statement.node, ast.Expr)
+        shows_nothing = statement.from_doctest and not statement.output
         result = (_mutated_variable(statement.node) if shows_nothing else None) or _result_expression(statement.node)
-        if result is None or (name and name not in called_names(statement.node)):
-            continue
-        found.append(_make_slice(block, index, result))
-        if len(found) >= limit:
-            break
-    return found
+        if result is not None and (not name or name in called_names(statement.node)):
+            found.append(_make_slice(block, index, result))
+    return found[:limit]
 
 
 def _mutated_variable(node: ast.stmt) -> ast.expr | None:
-    """Return the variable that a call without output has changed."""
     call = node.value if isinstance(node, ast.Expr) else None
     is_method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     root = _root_name(call) if call is not None and is_method else None
@@ -102,38 +89,25 @@ def mutates(api: ApiDoc) -> bool:
     """Return whether a method changes its object and returns nothing, according to its documentation."""
     if re.search(r"->\s*None\b", api.signature):
         return True
-    calls = [
-        s
-        for block in example_blocks(api)
-        for s in block
-        if isinstance(s.node, ast.Expr) and api.name in called_names(s.node)
-    ]
-    if calls and any(s.output for block in example_blocks(api) for s in block):
-        return not any(s.output for s in calls)
+    shown = [statement for block in example_blocks(api) for statement in block]
+    calls = [one for one in shown if isinstance(one.node, ast.Expr) and api.name in called_names(one.node)]
+    if calls and any(one.output for one in shown):
+        return not any(one.output for one in calls)
     documents_return = re.search(r"\breturns?\b|->", f"{api.signature} {api.description}", re.IGNORECASE)
     return not documents_return and bool(_MUTATOR_NAME.match(api.name))
 
 
 def _result_expression(node: ast.stmt) -> ast.expr | None:
-    """Return the expression whose value the statement stores or displays."""
-    if isinstance(node, ast.Expr):
-        return _displayed_expression(node.value)
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        return node.value
-    if isinstance(node, ast.Assert):
-        return _displayed_expression(node.test)
-    if isinstance(node, ast.For):
-        return ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
+    match node:
+        case ast.Expr(ast.Call(ast.Name("print" | "pprint"), args)):
+            return args[0] if args else None
+        case ast.Expr(ast.Compare(shown, [ast.Eq()])) | ast.Assert(ast.Compare(shown, [ast.Eq()])):
+            return shown
+        case ast.Expr(shown) | ast.Assign([_], shown) | ast.Assert(shown):
+            return shown
+        case ast.For():
+            return ast.Call(ast.Name("list", ast.Load()), [node.iter], [])
     return None
-
-
-def _displayed_expression(node: ast.expr) -> ast.expr | None:
-    """Return `x` for `print(x)`, for `x == 3` and for `pprint(x)`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "pprint"):
-        return node.args[0] if node.args else None
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
-        return node.left
-    return node
 
 
 def _make_slice(block: Sequence[Statement], end: int, result: ast.expr) -> Slice:

@@ -13,20 +13,11 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     is_print,
     slice_backwards,
 )
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
-_NON_DATA_TYPES = (
-    "module",
-    "type",
-    "function",
-    "builtin_function_or_method",
-    "method",
-    "ABCMeta",
-    "EnumType",
-    "NoneType",
-)
+_NON_DATA_TYPES = frozenset("module type function builtin_function_or_method method ABCMeta EnumType NoneType".split())  # noqa: SIM905
 
 
 def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
@@ -38,18 +29,10 @@ def state_variables(experience: Sequence[Experience]) -> tuple[Value, ...]:
         for name, type_ in names:
             if type_.rpartition(".")[2] not in _NON_DATA_TYPES and name not in found and not name.startswith("_"):
                 number = -1 - len(found)
-                shape = printed_shape(item) if name == last else ""
-                shape = shape or type_.removeprefix("builtins.")
+                shape = type_.removeprefix("builtins.")
                 roles = (*name_stems(name), *name_stems(shape.rpartition(".")[2]))
                 found[name] = Value(number, name, shape, roles)
     return tuple(found.values())
-
-
-def printed_shape(item: Experience) -> str:
-    """Return the shape of a result that was printed in full as a literal; empty if it was not."""
-    type_, _, value = item.observation.text.strip().partition(" ")
-    shape = shape_of(evaluate_literal(value)) if value else ""
-    return shape if shape.partition("[")[0] == type_ and type_ != "str" else ""
 
 
 def result_name(item: Experience) -> str:
@@ -66,36 +49,25 @@ def explored_program(experience: Sequence[Experience], values: Sequence[Value]) 
     nodes = [node for item in ran for node in _writable_body(item.candidate.code) if not is_print(node)]
     body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom))]
     imports = tuple(dict.fromkeys(ast.unparse(node) for node in nodes if node not in body))
-    result, last = next(((name, item) for item in reversed(ran) if (name := _last_nonempty_result(item))), ("", None))
+    result, last = next(((name, item) for item in reversed(ran) if (name := result_name(item))), ("", None))
     lines = tuple(ast.unparse(node) for node in body)
     used = frozenset(i for value in values if contains_value("\n".join(lines), value) for i in value.covered_ids)
     types = dict(last.observation.names) if last else {}
-    type_ = (printed_shape(last) if last else "") or types.get(result, "").removeprefix("builtins.")
+    type_ = types.get(result, "").removeprefix("builtins.")
     paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
     return Draft(imports, lines, result, paths, used, 0.0, type_, tuple(sorted(called_names(ast.Module(body, [])))))
-
-
-def _last_nonempty_result(item: Experience) -> str:
-    """Return the last variable of a snippet that is not None."""
-    empty = {name for name, type_ in item.observation.names if type_.endswith("NoneType")}
-    name = result_name(item)
-    others = [name for name, type_ in item.observation.names if type_.rpartition(".")[2] not in _NON_DATA_TYPES]
-    return name if name not in empty else next(iter(others), "")
 
 
 def prune(code: str, targets: Sequence[str]) -> str:
     """Remove what no target needs; empty if the code cannot be parsed or unparsed."""
     try:
-        return _unparse(slice_backwards(_writable_body(code), set(targets))[0])
+        body = slice_backwards(_writable_body(code), set(targets))[0]
+        imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+        top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
+        rest = "\n".join(ast.unparse(node) for node in body if node not in imports)
     except RecursionError:
         return ""
-
-
-def _unparse(body: Sequence[ast.stmt]) -> str:
-    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    rest = [node for node in body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-    top = "\n".join(dict.fromkeys(ast.unparse(node) for node in imports))
-    return f"{top}\n\n{chr(10).join(ast.unparse(node) for node in rest)}".strip("\n")
+    return f"{top}\n\n{rest}".strip("\n")
 
 
 def _writable_body(code: str) -> list[ast.stmt]:

@@ -25,7 +25,6 @@ class Parameter:
     type: str = ""
     """Annotation or documented type, in lower case; empty if unknown."""
     text: str = ""
-    """Its description in the documentation."""
 
 
 @lru_cache(maxsize=4096)
@@ -43,7 +42,12 @@ def parse_parameters(api: ApiDoc) -> tuple[Parameter, ...]:
     rows.extend((arg, "keyword", value) for arg, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True))
     rows.extend((arg, "varkeywords", None) for arg in [arguments.kwarg] if arg)
     documented = {item.name.strip("*"): (item.type, item.about) for item in api.parameters}
-    found = [_make_parameter(arg, kind, default, documented) for arg, kind, default in rows]
+    found = []
+    for arg, kind, default in rows:
+        type_, text = documented.get(arg.arg, ("", ""))
+        type_ = type_ or (ast.unparse(arg.annotation) if arg.annotation else "")
+        required = default is None and kind in ("positional", "keyword")
+        found.append(Parameter(arg.arg, kind, required, ast.unparse(default) if default else "", type_.lower(), text))
     return tuple(found[1:] if found and found[0].name in ("self", "cls") else found)
 
 
@@ -54,17 +58,6 @@ def return_type(api: ApiDoc) -> str:
     annotation = api.signature.rpartition("->")[2] if "->" in api.signature else api.returns.partition(". ")[0]
     type_ = annotation.rpartition(": ")[2].strip("'\" ")
     return type_ if re.fullmatch(r"[\w.\[\], ]+", type_) and " or " not in type_ and len(type_.split()) <= 3 else ""
-
-
-def _make_parameter(
-    arg: ast.arg, kind: Kind, default: ast.expr | None, documented: dict[str, tuple[str, str]]
-) -> Parameter:
-    type_, text = documented.get(arg.arg, ("", ""))
-    annotation = ast.unparse(arg.annotation) if arg.annotation else ""
-    required = default is None and kind in ("positional", "keyword")
-    return Parameter(
-        arg.arg, kind, required, ast.unparse(default) if default else "", (type_ or annotation).lower(), text
-    )
 
 
 def _parse_signature(signature: str) -> ast.arguments | None:

@@ -41,21 +41,13 @@ _IMPERATIVE = re.compile(rf"\b(?:{_VERBS})\b", re.IGNORECASE)
 
 def split_clauses(text: str, *, limit: int) -> tuple[str, ...]:
     """Return the task's clauses in order, between one and `limit`; each keeps its own data and names."""
-    pieces = _split_text(text)
-    joined = _join_pieces(pieces)
+    bounds = [match.span() for match in _BOUNDARY.finditer(_mask_code(text))]
+    starts, ends = [0, *(end for _, end in bounds)], [*(start for start, _ in bounds), len(text)]
+    pieces = [text[start:end].strip(" \t\n,") for start, end in zip(starts, ends, strict=True)]
+    joined = _join_pieces([piece for piece in pieces if piece.strip(".;")])
     while len(joined) > max(1, limit):
         joined[-2:] = [f"{joined[-2]} and {joined[-1]}"]
     return tuple(joined) or (text.strip(),)
-
-
-def _split_text(text: str) -> list[str]:
-    masked_text = _mask_code(text)
-    pieces, start = [], 0
-    for match in _BOUNDARY.finditer(masked_text):
-        pieces.append(text[start : match.start()])
-        start = match.end()
-    pieces.append(text[start:])
-    return [piece.strip(" \t\n,") for piece in pieces if piece.strip(" \t\n,.;")]
 
 
 def _mask_code(text: str) -> str:
@@ -74,7 +66,8 @@ def _join_pieces(pieces: Sequence[str]) -> list[str]:
     for piece in pieces:
         clause = f"{introduction}, {piece}" if introduction else piece
         introduction = ""
-        if not joined and _only_introduces_data(clause):
+        only_introduces_data = _DATA_ONLY.match(clause) and not _IMPERATIVE.search(mask_literals(clause))
+        if not joined and only_introduces_data:
             introduction = clause
         elif joined and (_only_stores_result(piece) or (_GROUPING.search(joined[-1]) and _PER_GROUP.match(piece))):
             joined[-1] = f"{joined[-1]} and {piece}"
@@ -83,10 +76,6 @@ def _join_pieces(pieces: Sequence[str]) -> list[str]:
     if introduction:
         joined.append(introduction)
     return joined
-
-
-def _only_introduces_data(piece: str) -> bool:
-    return bool(_DATA_ONLY.match(piece)) and not _IMPERATIVE.search(mask_literals(piece))
 
 
 def _only_stores_result(piece: str) -> bool:

@@ -22,7 +22,6 @@ _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 _LAMBDA = re.compile(r"lambda\b[^:]*:")
 _ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
-_SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _TERM = r"(?:\w+\([^()\n]*\)|\([^()\n]*\)|[A-Za-z]\w*|\d+(?:\.\d+)?)"
 _FORMULA = re.compile(rf"(?<![\w'\"`.]){_TERM}(?:\s*(?:\*\*|[-+*/^=])\s*{_TERM})+(?![\w'\"`])")
 _SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
@@ -40,13 +39,11 @@ class Value:
     id: int
     """Position in the task; variables have negative ids."""
     code: str
-    """The Python expression for it."""
     shape: str
     """`int`, `str`, `list[tuple[str,str,int]]`, ...; for a variable the observed type, such as `networkx.Graph`."""
     roles: tuple[str, ...] = ()
     """Stems of the words around it, nearest first."""
     name: str = ""
-    """The name that the task gives it, as in `X = [[1], [2]]`."""
     members: frozenset[int] = frozenset()
     """Ids of the values that this one consists of."""
     start: int = -1
@@ -65,9 +62,7 @@ class _Literal:
     code: str
 
 
-_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _NAME_SEARCH_LENGTH = 200
-"""Characters before a value that are searched for its name."""
 _MAX_DEPTH = 50
 """Maximum nesting of brackets in a literal; finding the end of deeper ones would take quadratic time."""
 _CACHED_TEXTS = 32
@@ -78,21 +73,9 @@ _CACHED_TEXTS = 32
 def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
     found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
-    found = sorted([*found, *_find_symbols(text, found)], key=lambda item: item.start)
     singles = [_make_value(number, item, text) for number, item in enumerate(found)]
     groups = _group_values(singles, text, first=len(singles))
     return (*singles, *groups)
-
-
-def _find_symbols(text: str, found: Sequence[_Literal]) -> list[_Literal]:
-    """Find single letters that name a variable of an expression, as in `with respect to x`; they are strings."""
-    if not any(item.code[0] in "'\"" for item in found):
-        return []
-    return [
-        _Literal(match.start(1), match.end(1), repr(match.group(1)))
-        for match in _SYMBOL.finditer(text)
-        if match.group(1) not in find_targets(text)
-    ]
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
@@ -168,7 +151,9 @@ def _literal_at(text: str, position: int) -> _Literal | None:
     char = text[position]
     if char in _OPENING:
         end = _find_closing(text, position)
-        return _Literal(position, end, text[position:end]) if end and _is_data(text[position:end]) else None
+        code = text[position:end] if end else ""
+        is_data = _is_literal(code) and (char != "(" or "," in code)  # neither words nor one number in parentheses
+        return _Literal(position, end, code) if end and is_data else None
     if char == "`":
         return _backticked_at(text, position)
     match = _STRING.match(text, position) or _NUMBER.match(text, position)
@@ -184,9 +169,8 @@ def _backticked_at(text: str, position: int) -> _Literal | None:
         return None
     inner = match.group(1)
     name, _, value = inner.partition("=")
-    if name.strip().isidentifier() and _is_literal(value.strip()):
-        return None
-    if re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
+    is_assignment = name.strip().isidentifier() and _is_literal(value.strip())
+    if is_assignment or re.match(r"[A-Za-z_][\w.]*\(.*\)\Z", inner):
         return None
     return _Literal(match.start(), match.end(), inner if _is_literal(inner) or _LAMBDA.match(inner) else repr(inner))
 
@@ -211,26 +195,15 @@ def _find_closing(text: str, start: int) -> int | None:
     return None
 
 
-def _is_data(code: str) -> bool:
-    """Return whether the code is a literal, rather than words in brackets or one number in parentheses."""
-    if not _is_literal(code):
-        return False
-    return not code.startswith("(") or "," in code
-
-
 def _is_literal(code: str) -> bool:
-    try:
-        ast.literal_eval(code)
-    except _NO_LITERAL:
-        return False
-    return True
+    return evaluate_literal(code) is not code
 
 
 def evaluate_literal(code: str) -> object:
     """Return the value of a literal, or the code itself if it is not one."""
     try:
         return ast.literal_eval(code)
-    except _NO_LITERAL:
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return code
 
 
@@ -238,17 +211,8 @@ def _make_value(number: int, item: _Literal, text: str) -> Value:
     before = text[max(0, item.start - _NAME_SEARCH_LENGTH) : item.start].rstrip("` ")
     assigned = _ASSIGNED_NAME.search(before)
     shape = "callable" if _LAMBDA.match(item.code) else shape_of(evaluate_literal(item.code))
-    roles = _find_roles(text, item)
-    return Value(
-        number,
-        item.code,
-        shape,
-        roles,
-        assigned.group(1) if assigned else "",
-        frozenset(),
-        item.start,
-        item.end,
-    )
+    name = assigned.group(1) if assigned else ""
+    return Value(number, item.code, shape, _find_roles(text, item), name, start=item.start, end=item.end)
 
 
 def _find_roles(text: str, item: _Literal) -> tuple[str, ...]:
@@ -273,17 +237,13 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
         if value and run and _SEPARATOR.match(text[run[-1].end : value.start]) and _are_similar(run[-1], value):
             run.append(value)
             continue
-        if len(run) >= 2 and not _are_two_arguments(run, text):
-            groups.append(_make_group(first + len(groups), run))
+        if len(run) >= 2:
+            code = f"[{', '.join(member.code for member in run)}]"
+            members = frozenset(member.id for member in run)
+            shape = shape_of(evaluate_literal(code))
+            groups.append(Value(first + len(groups), code, shape, run[0].roles, "", members, run[0].start, run[-1].end))
         run = [value] if value else []
     return groups
-
-
-def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
-    """Return whether a run is two containers joined by `and` after no plural: two arguments rather than one."""
-    between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
-    is_plural = re.search(r"[a-rt-z]s:? \Z", text[: run[0].start]) is not None
-    return between == "and" and run[0].shape.startswith(("list", "dict", "set")) and not is_plural
 
 
 def _are_similar(first: Value, second: Value) -> bool:
@@ -294,9 +254,3 @@ def _are_similar(first: Value, second: Value) -> bool:
         or {first.shape, second.shape} <= {"int", "float"}
         or (first.shape.startswith("tuple") and second.shape.startswith("tuple"))
     )
-
-
-def _make_group(number: int, run: Sequence[Value]) -> Value:
-    code = f"[{', '.join(value.code for value in run)}]"
-    members = frozenset(value.id for value in run)
-    return Value(number, code, shape_of(evaluate_literal(code)), run[0].roles, "", members, run[0].start, run[-1].end)

@@ -10,6 +10,7 @@ import builtins
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import indent
 
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
@@ -19,15 +20,7 @@ from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
 from exploracoder_jupyter.text.python_code import parse_python
 
-_SHAPE_BY_KIND = {
-    "number": "int",
-    "text": "str",
-    "sequence": "list[any]",
-    "dict": "dict[any,any]",
-    "callable": "callable",
-}
-
-
+_SHAPE_BY_KIND = {"number": "int", "text": "str", "sequence": "list[any]", "dict": "dict[any,any]"}
 _COLUMN = re.compile(r"\b(by|of|columns?|fields?|keys?) (?:the |its |their )?([A-Za-z_]\w*)\b(?! of\b)")
 
 
@@ -58,7 +51,9 @@ def solution_form(task: Task) -> SolutionForm:
         return SolutionForm(("result",), task.solution_name, _function_parameters(task, task.solution_name))
     targets = find_targets(task.text)
     inputs = {name for name in task.uses if name not in targets}
-    checked_names = [name for name in _names_read_by(task.check or "") if name not in inputs]
+    check = parse_python(task.check or "")
+    bound = {name for node in ast.walk(check) if isinstance(node, ast.stmt) for name in stored_names(node)}
+    checked_names = sorted(loaded_names(check) - bound - inputs - set(dir(builtins)))
     names = dict.fromkeys([*(name for name in targets if not checked_names or name in checked_names), *checked_names])
     return SolutionForm(tuple(names) or targets or ("result",))
 
@@ -74,9 +69,7 @@ def add_columns(goal: Goal, task: Task) -> Goal:
     found = [match for match in _COLUMN.finditer(mask_literals(goal.text)) if match.group(2).lower() not in excluded]
     first = 1 + max((value.id for value in goal.values), default=-1)
     columns = [
-        Value(
-            first + i, repr(match.group(2)), "str", name_stems(match.group(1)), start=match.start(2), end=match.end(2)
-        )
+        Value(first + i, repr(match[2]), "str", name_stems(match[1]), start=match.start(2), end=match.end(2))
         for i, match in enumerate(found)
     ]
     return replace(goal, values=(*goal.values, *columns))
@@ -89,11 +82,10 @@ def user_variables(task: Task, *, first: int = -50) -> tuple[Value, ...]:
 
 def _variable_value(number: int, name: str) -> Value:
     kind = next(iter(expected_kinds("", name)), "")
-    return Value(number, name, _SHAPE_BY_KIND.get(kind, "object"), name_stems(name), name)
+    return Value(number, name, _SHAPE_BY_KIND.get(kind, kind or "object"), name_stems(name), name)
 
 
 def _function_parameters(task: Task, name: str) -> tuple[str, ...]:
-    """Return the parameters in the text's `name(a, b)`, else as many as the check passes."""
     signature = re.search(rf"\b{re.escape(name)}\(([^()]*)\)", task.text)
     if signature:
         names = [part.split(":")[0].split("=")[0].strip() for part in signature.group(1).split(",")]
@@ -104,18 +96,10 @@ def _function_parameters(task: Task, name: str) -> tuple[str, ...]:
     return ("value", "other", "third", "fourth")[: max(argument_counts, default=1)]
 
 
-def _names_read_by(check: str) -> tuple[str, ...]:
-    tree = parse_python(check)
-    bound = {name for node in ast.walk(tree) if isinstance(node, ast.stmt) for name in stored_names(node)}
-    return tuple(sorted(loaded_names(tree) - bound - set(dir(builtins))))
-
-
 def _wrap_in_function(code: str, form: SolutionForm) -> str:
-    """Wrap the program in a function that returns its result."""
     body = ast.parse(code).body
     imports: Sequence[ast.stmt] = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    rest = [node for node in body if node not in imports]
-    lines = "\n".join([*(ast.unparse(node) for node in rest), f"return {form.names[-1]}"])
-    body_code = "\n".join(f"    {line}" for line in lines.splitlines())
+    lines = [*(ast.unparse(node) for node in body if node not in imports), f"return {form.names[-1]}"]
     top = "\n".join(ast.unparse(node) for node in imports)
-    return f"{top}\n\n\ndef {form.function}({', '.join(form.parameters)}):\n{body_code}".strip("\n")
+    head = f"def {form.function}({', '.join(form.parameters)}):"
+    return f"{top}\n\n\n{head}\n{indent(chr(10).join(lines), '    ')}".strip("\n")

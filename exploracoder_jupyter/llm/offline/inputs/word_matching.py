@@ -113,9 +113,9 @@ def similarity(word: str, other: str) -> float:
     return 0.0
 
 
-def is_abbreviation(short: str, long: str) -> bool:
-    """Return whether `short` is `long` with letters omitted, such as `fmt` for `format`."""
-    if not short or short[0] != long[0] or len(long) - len(short) > 4:
+def is_abbreviation(short: str, long: str, *, omitted: int = 4) -> bool:
+    """Return whether `short` is `long` with at most so many letters omitted, such as `fmt` for `format`."""
+    if not short or short[0] != long[0] or len(long) - len(short) > omitted:
         return False
     letters = iter(long)
     return all(letter in letters for letter in short)
