@@ -134,7 +134,6 @@ class Engine:
         self._outbox.send(TraceAt(path=str(path)))
 
     def _send_last(self, message: Finished | Failed) -> None:
-        """Send the last message and wait for a slow reader; less long after a request to stop."""
         self._outbox.send(message)
         self._outbox.close(seconds=2.0 if self._stop_requested else GRACE)
 
@@ -212,7 +211,6 @@ class Engine:
                 self._steer(message)
 
     def _steer(self, control: Control) -> None:
-        """Apply the control to the run now, or as soon as its modules are imported."""
         with self._steering_lock:
             if self._steering:
                 self._steering.send(control)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from jupyter_core.paths import jupyter_config_path, jupyter_path
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.types import Environment
+from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.agent_programs import choose_inspector
 from exploracoder_jupyter.llm import probe
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
-from exploracoder_jupyter.runs.labextension_lookup import find_labextension
-from exploracoder_jupyter.runs.plugin_diagnosis import diagnose_plugins
 
 Problems = list[dict[str, str]]
 
@@ -59,7 +66,6 @@ def _diagnose_labextension(problems: Problems) -> str:
 
 
 async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
-    """Find out how experiments would run, by actually starting siblings and a branch."""
     try:
         async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
             await siblings.root()
@@ -78,3 +84,76 @@ def _describe_states(found: Environment) -> str:
     if found.branching == "fork":
         return "fresh; in a notebook also live, if nothing in its kernel prevents it"
     return found.state or "fresh"
+
+
+NAME = "exploracoder-jupyter"
+_FRONT_ENDS = ("jupyterlab", "notebook")
+
+
+def find_labextension() -> tuple[str, str]:
+    """Describe the status of the extension, and a remedy, which is empty if all is well."""
+    found = next((path for path in jupyter_path("labextensions") if Path(path, NAME, "package.json").is_file()), None)
+    if found is None:
+        if not any(find_spec(name) for name in _FRONT_ENDS):
+            return "not checked: JupyterLab is not in this environment", ""
+        return "not installed: the panel in the output area is used", (
+            "Install exploracoder-jupyter into the environment of JupyterLab, and reload the page."
+        )
+    version = _read_json(Path(found, NAME, "package.json")).get("version")
+    if _is_disabled():
+        return "installed, but disabled", f"Enable it: jupyter labextension enable {NAME}"
+    if version != __version__:
+        return f"installed and enabled, version {version}, while this package is {__version__}", (
+            "Install the same version of exploracoder-jupyter for JupyterLab and for the kernel."
+        )
+    return f"installed and enabled, in {found}", ""
+
+
+def _is_disabled() -> bool:
+    """Whether the extension or one of its plugins is disabled; earlier configuration folders take precedence."""
+    merged: dict[str, Any] = {}
+    for folder in reversed(jupyter_config_path()):
+        disabled = _read_json(Path(folder, "labconfig", "page_config.json")).get("disabledExtensions", {})
+        merged |= disabled if isinstance(disabled, dict) else dict.fromkeys(disabled, True)
+    return any(off for name, off in merged.items() if name == NAME or name.startswith(f"{NAME}:"))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -> dict[str, JsonValue]:
+    """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems.
+
+    A built-in one whose extra is not installed is no problem: it names the extra when it is used.
+    """
+    found = {group: list(registered(group)) for group in GROUPS}
+    for plugin in (plugin for group, known in found.items() if group != "summarizers" for plugin in known):
+        try:
+            plugins.load(plugin)
+        except ExploraError as error:
+            if not (
+                plugin.built_in and isinstance(error.__cause__, ModuleNotFoundError)
+            ):  # an extra that is not wanted
+                problems.append({"what": error.message, "remedy": error.remedy})
+    with suppress(ExploraError):  # then no kernel can be started either, which is reported
+        found["summarizers"] = await _find_summarizers(settings, problems)
+    return {group: [_describe(plugin) for plugin in known] for group, known in found.items()}
+
+
+async def _find_summarizers(settings: Settings, problems: list[dict[str, str]]) -> list[Plugin]:
+    lines = [line async for line in choose_inspector(settings.sandbox)("plugin_registry", ())]
+    found = [(Plugin(*fields), problem) for *fields, problem in json.loads("".join(lines))]
+    for plugin, problem in found:
+        if problem:
+            what = f"The summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {problem}."
+            problems.append({"what": what, "remedy": "Install what it needs where experiments run, or uninstall it."})
+    return [plugin for plugin, _ in found]
+
+
+def _describe(plugin: Plugin) -> JsonValue:
+    return {"name": plugin.name, "distribution": plugin.distribution, "version": plugin.version}

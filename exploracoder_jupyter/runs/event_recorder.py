@@ -102,7 +102,6 @@ class EventRecorder:
         self._report_problem()
 
     def _report_rename(self) -> None:
-        """Report once how the earlier trace at this path was renamed."""
         if self._trace and self._trace.renamed_trace and not self._rename_reported:
             self._rename_reported = True
             self(Notice(f"The earlier trace {self._path.name} was renamed to {self._trace.renamed_trace.name}."))
@@ -117,7 +116,6 @@ class EventRecorder:
                 self(failure_notice("An internal error occurred while showing the run; it continues:", error))
 
     def _report_problem(self) -> None:
-        """Report once that the trace cannot be written, e.g. because the disk is full; the run continues."""
         if self._trace and self._trace.problem and not self._problem_reported:
             self._problem_reported = True
             self(Notice(self._trace.problem, "warning"))
@@ -163,7 +161,6 @@ class EventRecorder:
             _remove_empty(self._path)
 
     def _finish(self, reason: str) -> None:
-        """Emit the final event, unless it was emitted already or the run has no events at all."""
         if self.records and not self.state.finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
 
@@ -189,11 +186,6 @@ def _is_worth_keeping(event: Event) -> bool:
 
 
 def _choose_path(order: Order, settings: Settings) -> Path:
-    """Choose the path of the trace, and check that it can be written.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
     if settings.view.out is not None:
         path = prepare_path(Path(settings.view.out), folder=order.trace_folder or order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
@@ -207,7 +199,6 @@ def _choose_path(order: Order, settings: Settings) -> Path:
 
 
 def _remove_empty(path: Path) -> None:
-    """Remove the empty journal and folder that were prepared for a trace that was never created."""
     with contextlib.suppress(OSError):
         if journal_path(path).stat().st_size == 0:
             journal_path(path).unlink()

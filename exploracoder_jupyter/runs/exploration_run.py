@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.llm import RecordedRepliesModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
+from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
@@ -41,7 +41,6 @@ from exploracoder_jupyter.runs.construction.run_settings import (
 from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
-from exploracoder_jupyter.runs.import_check import check_imports
 from exploracoder_jupyter.runs.run_request import (
     Order,
     ResumedRun,
@@ -54,7 +53,7 @@ from exploracoder_jupyter.runs.run_request import (
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.final_solution import solution_outputs
+from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
@@ -145,8 +144,6 @@ def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) ->
 
 
 def _with_solution(listen: StateListener, show: OutputListener | None) -> StateListener:
-    """Return a listener that also passes on the outputs of the solution when the run has ended."""
-
     def listen_with_solution(record: Record, state: RunState) -> None:
         listen(record, state)
         if show and isinstance(record.event, RunFinished) and (outputs := solution_outputs(state)):
@@ -281,7 +278,6 @@ async def _open_model_and_sources(
     emit: EventRecorder,
     stack: AsyncExitStack,
 ) -> tuple[Model, PassageSearch]:
-    """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
         return order.recording.model, order.recording.sources
     sources = await open_sources(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
@@ -304,7 +300,6 @@ async def _open_model_and_sources(
 
 
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
-    """Return what the user should know before the model is called."""
     if order.recording:
         return [Notice(order.recording.message), *map(Notice, filter(None, messages))]
     before = [Notice(order.earlier.message)] if order.earlier else []
@@ -341,3 +336,23 @@ def _with_resumed_run(started: RunStarted, earlier: ResumedRun | None, trace: Pa
         resumes_from=earlier.cell,
         resumes_hint=earlier.hint,
     )
+
+
+async def check_imports(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
+    """Import each library in a temporary branch, and return a notice with the result.
+
+    `timeout` is in seconds, for each import.
+    """
+    return [await _check_import(root, name, timeout) for name in names]
+
+
+async def _check_import(root: Branch, name: str, timeout: float) -> Notice:
+    (branch,) = await root.fork(1)
+    try:
+        observation = await branch.run(f"import {name}", timeout=timeout)
+    finally:
+        await branch.close()
+    if observation.ran:
+        return Notice(f"Experiments can import {name!r}.")
+    why = observation.error.headline if observation.error else "the import does not end"
+    return Notice(f"Experiments cannot import {name!r} either ({why}), so all that use it will fail.", "warning")

@@ -72,7 +72,6 @@ class HistoryWriter:
             self._store.limit(days=self._limits.days, runs=self._limits.runs)
 
     def _write(self) -> None:
-        """Write the entry; a run that was stopped before it had a trace has none."""
         started, verdict = self._state.started, self._state.verdict
         if self._store is None or started is None:
             return
@@ -117,5 +116,4 @@ def _libraries(state: RunState, started: RunStarted) -> tuple[LibraryInfo, ...]:
 
 
 def _clip(text: str, most: int) -> str:
-    """Put a text on one line, clipped, and encodable."""
     return clip(text, most).encode("utf-8", "replace").decode()

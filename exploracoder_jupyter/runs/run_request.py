@@ -203,11 +203,6 @@ def in_repository(order: Order, repository: Path, task: RepositoryTask) -> Order
 
 
 def _with_repository_strategy(settings: Settings, task: Task) -> Settings:
-    """Return the settings with RRR in place of the exploration for a task in a repository.
-
-    Raises:
-        UsageError: the strategy is not for the kind of the task.
-    """
     name = settings.exploration.strategy
     if task.repository is None:
         if is_repository_strategy(settings.exploration.method):

@@ -38,7 +38,6 @@ def clear_snippets(library: str | None = None) -> int:
 
 
 def _names(library: str) -> list[str]:
-    """Return the name itself, and the import names of the distribution with this name."""
     wanted = library.lower().replace("_", "-")
     installed = packages_distributions().items()
     modules = {name for name, providers in installed if wanted in {one.lower().replace("_", "-") for one in providers}}

@@ -126,7 +126,6 @@ _OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
 def _lock_path(trace: Path) -> Path:
-    """Return the path of a trace's lockfile; the same for every path that leads to the trace."""
     notebook = notebook_path(trace.resolve())
     return notebook.with_name(f".{notebook.stem}.lock")
 

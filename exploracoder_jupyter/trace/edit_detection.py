@@ -82,7 +82,6 @@ def edited_cell_names(notebook: NotebookNode) -> tuple[str, ...]:
 
 
 def _matches_hash(cell: NotebookNode) -> bool:
-    """Whether the cell's source matches its hash."""
     return source_hash(join_lines(cell.source)) == (generated_metadata(cell) or {}).get("source_hash")
 
 
@@ -114,7 +113,6 @@ def _moved_cells(expected: Sequence[_Place], actual: Sequence[_Place]) -> Iterat
 
 
 def _changed_field(expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]) -> str:
-    """Return the name of the first metadata field that differs; empty if none does."""
     redactor = Redactor(homes=Homes())
     names = (name for name in _METADATA_FIELDS if name in expected and name in actual)
     return next((name for name in names if not _agree(expected[name], map_strings(actual[name], redactor.text))), "")
@@ -168,7 +166,6 @@ def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: 
 
 
 def _describe_metadata_edit(expected: NotebookNode, actual: NotebookNode) -> str:
-    """Describe the first metadata field that differs, among those that both cells have."""
     before, now = expected.metadata[NAMESPACE], actual.metadata[NAMESPACE]
     names = (name for name in before if name in now and name not in _NOT_COMPARED)
     different = next((name for name in names if before[name] != now[name]), "")
@@ -180,7 +177,6 @@ def _same_text(expected: NotebookNode, actual: NotebookNode) -> bool:
 
 
 def _describe_text_edit(expected: NotebookNode, actual: NotebookNode) -> str:
-    """Describe the first line that differs."""
     why = Text(expected.source).describe_difference(Text(join_lines(actual.source)), 0)
     return f"its text was edited{f': {why}' if why else ''}"
 

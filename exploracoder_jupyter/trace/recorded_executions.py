@@ -58,8 +58,6 @@ def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
 
 @dataclass(slots=True)
 class _State:
-    """The state of the fold."""
-
     proposed: dict[str, Candidate] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
     """By subtask: the candidate in whose state it began."""

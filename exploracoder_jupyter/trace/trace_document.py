@@ -66,7 +66,6 @@ def build_notebook(
 
 
 def _with_content(stored: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the stored records with their long values in a table, if there are any."""
     records = _floats_to_integers(stored.get("records", []))
     content = extract_content(records)
     return {**stored, "records": records, "content": content} if content else stored
@@ -156,5 +155,4 @@ def _run_metadata(run: RunState, started: RunStarted) -> dict[str, JsonValue]:
 
 
 def _to_json(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[str, JsonValue]:
-    """Convert a dataclass to JSON, without fields that are `None`."""
     return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}

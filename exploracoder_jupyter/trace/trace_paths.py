@@ -113,7 +113,6 @@ def files_path(path: Path) -> Path:
 
 
 def _reserve_path(folder: Path, stem: str) -> Path:
-    """Return the first unused path with this stem, and reserve it by creating its journal."""
     prepare_path(folder / f"{stem}.ipynb", overwrite=True)
     number = 1
     while True:

@@ -5,19 +5,24 @@ A search imports this and nothing of the models; an embedder is imported where o
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from platformdirs import user_cache_path
+from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.kernels import Inspect
 from exploracoder_jupyter.knowledge import Embedder, TaskLibraries, embedder_fallback_message
-from exploracoder_jupyter.runs.environment_key import environment_key
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
@@ -108,4 +113,32 @@ async def _open_embedder(
         return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
     except EndpointError as error:
         say(embedder_fallback_message(error))
+        return None
+
+
+_PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
+"""Prefixes of environment variables that determine an interpreter and its search path."""
+
+
+def environment_key(sandbox: Sandbox, folder: Path) -> str | None:
+    """Return a key for the environment of siblings that run in this folder.
+
+    `None` if it cannot be determined here: the kernels are on another machine, or the kernelspec does not exist.
+    """
+    if sandbox.gateway:
+        return None
+    kernel = _kernelspec(sandbox.kernel) if sandbox.kernel else {}
+    if kernel is None:
+        return None
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+    parts = [asdict(sandbox), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
+    return json.dumps(parts, sort_keys=True)
+
+
+def _kernelspec(name: str) -> dict[str, JsonValue] | None:
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
+
+    try:
+        return dict(KernelSpecManager().get_kernel_spec(name).to_dict())
+    except (NoSuchKernel, ValueError):
         return None

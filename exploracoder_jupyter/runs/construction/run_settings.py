@@ -28,9 +28,8 @@ from exploracoder_jupyter.knowledge.extraction.library_surface import find_libra
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm import is_local, probe, resolve_model
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
-from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder, environment_key
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
-from exploracoder_jupyter.runs.environment_key import environment_key
 
 _OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""

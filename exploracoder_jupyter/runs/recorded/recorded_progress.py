@@ -33,7 +33,6 @@ def recorded_exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
 
 
 def _sort_replies(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
-    """Sort the replies of an exchange in the order of the candidates made from them."""
     places = [numbers.get((exchange.subject, _parse_code_or_empty(text)), len(numbers)) for text in exchange.replies]
     order = sorted(range(len(places)), key=places.__getitem__)
     calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
@@ -146,7 +145,6 @@ def _reusable_results(run: RunState) -> list[CarriedSubtask | None]:
 
 
 def _progress_before(run: RunState, cell: str, progress: list[CarriedSubtask | None]) -> list[CarriedSubtask | None]:
-    """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
         place, chosen = len(progress), None
@@ -164,11 +162,6 @@ def _progress_before(run: RunState, cell: str, progress: list[CarriedSubtask | N
 
 
 def _find_cell(run: RunState, cell: str) -> tuple[Section, Attempt | None]:
-    """Find the subtask with this id, or the candidate with this id and its subtask.
-
-    Raises:
-        UsageError: the plan has neither, or the candidate cannot be carried forward.
-    """
     planned = [run.sections[subtask.id] for subtask in run.plan.subtasks] if run.plan else []
     for section in planned:
         attempt = section.attempts.get(cell)
@@ -192,7 +185,6 @@ def _unknown_cell(run: RunState, cell: str) -> UsageError:
 
 
 def _list_cells(run: RunState) -> str:
-    """List the cells that a run can resume from: subtasks, their candidates that ran, and the solution."""
     found: list[str] = []
     for subtask in run.plan.subtasks if run.plan else ():
         section = run.sections[subtask.id]
@@ -203,7 +195,6 @@ def _list_cells(run: RunState) -> str:
 
 
 def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedSubtask:
-    """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]
     used = {path for one in section.ordered if one.candidate.code == progress.code for path in one.apis}
@@ -217,7 +208,6 @@ def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedS
 
 
 def _hint_for(section: Section) -> str:
-    """Return the user's hint for a subtask."""
     return section.wishes[-1].hint if section.wishes else ""
 
 

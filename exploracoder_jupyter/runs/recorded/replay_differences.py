@@ -73,7 +73,6 @@ def _section_differences(now: Section | None, before: Section) -> Iterator[str]:
 
 
 def _describe_selection(section: Section | None) -> str:
-    """Describe what was carried forward, and why."""
     if section is None or section.selection is None:
         return "nothing was carried forward"
     return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"

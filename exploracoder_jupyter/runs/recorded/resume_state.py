@@ -69,7 +69,6 @@ def _without_retried(records: Sequence[Record]) -> list[Record]:
 
 
 def _subtask(record: Record) -> str:
-    """Return the subtask of a model call; empty for other records."""
     return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
 
 
@@ -107,7 +106,6 @@ def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], ru
 
 
 def _first_unexplored(carried: Sequence[CarriedSubtask | None]) -> int:
-    """Return the index of the first subtask that is explored."""
     return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
 
 
@@ -118,7 +116,6 @@ def _was_steered(records: Sequence[Record], hint: str) -> bool:
 
 
 def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:
-    """Return the earlier exchanges that have not been repeated."""
     keys = [_key(one) for one in repeated]
     remaining = []
     for one in earlier:
@@ -130,5 +127,4 @@ def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange])
 
 
 def _key(exchange: Exchange) -> tuple[object, ...]:
-    """Return what identifies an exchange, regardless of its cost."""
     return exchange.step, exchange.messages, exchange.sampling, exchange.replies

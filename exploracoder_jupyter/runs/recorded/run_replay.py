@@ -177,11 +177,6 @@ def _replay_settings(out: Path, kernel: str | None) -> Layer:
 
 
 def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
-    """Return the recorded settings.
-
-    Raises:
-        UsageError: they name an interpreter by path that is not the current one.
-    """
     layer, now = recorded_layer(started.settings, (stronger,)), resolve(stronger)
     if other := next(changed_interpreters(layer, now), ""):
         raise UsageError(
@@ -207,11 +202,6 @@ def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
 
 
 async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
-    """Return a branch in the state at the start of the run.
-
-    Raises:
-        UsageError, MissingRequirement: that state cannot be restored here.
-    """
     branch = await starting_state.run_code_before(root, code)
     try:
         subject = read_subject(trace)

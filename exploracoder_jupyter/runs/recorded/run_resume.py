@@ -119,7 +119,6 @@ def _refuse_ended(run: RunState, trace: Path) -> None:
 
 
 def _merge_task(order: Order, recorded: Task) -> Task:
-    """Return the recorded task, overridden by the order's own."""
     override = order.task
     task = Task(
         text=override.text or recorded.text,
@@ -134,11 +133,6 @@ def _merge_task(order: Order, recorded: Task) -> Task:
 
 
 def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
-    """Return the recorded settings that take effect.
-
-    Raises:
-        UsageError: they allow more than the current settings.
-    """
     now = resolve(*stronger)
     layer = _without_current(recorded_layer(started.settings, stronger), merge_sources(*stronger))
     if not uses_endpoint(resolve(*stronger, layer)):
@@ -150,7 +144,6 @@ def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm
 
 
 def _without_current(recorded: Layer, now: Layer) -> Layer:
-    """Remove recorded settings that the user sets now by flags, the config file or the environment."""
     layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.get("endpoint", {}).keys())
     return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.get("retrieval", {}).keys() else layer
 
@@ -160,7 +153,6 @@ def _remove_settings(layer: Layer, section: str, names: Set[str]) -> Layer:
 
 
 def _model_change_message(started: RunStarted, now: Endpoint) -> str:
-    """Return a sentence, with a leading space, if the model differs from that of the recorded run."""
     then, model = started.model, now.model
     if is_offline(now):
         model = OFFLINE
@@ -170,7 +162,6 @@ def _model_change_message(started: RunStarted, now: Endpoint) -> str:
 
 
 def _resume_message(run: RunState, trace: Path, progress: ResumePoint, cell: str) -> str:
-    """Describe which run is resumed, what is reused, and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"
     count = sum(one is not None for one in progress.carried)

@@ -45,7 +45,6 @@ def _reasons(path: Path) -> Iterator[UsageError]:
 
 
 def _metadata(path: Path) -> dict[str, Any] | None:
-    """Return the file's metadata about a run, if any; `None` if it is a damaged trace."""
     content = b""
     try:
         content = path.read_bytes()

@@ -71,7 +71,6 @@ def changed_interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _looser_settings(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Yield the names of recorded sandbox settings that allow more than the current ones."""
     if now.sandbox.isolation == "require":
         yield "isolation"
     if sandbox.get("branching") == "fork":
@@ -107,7 +106,6 @@ def _endpoint_option(recorded: Layer) -> Iterator[str]:
 
 
 def _added_read_paths(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Yield the paths that experiments could read then but may not read now."""
     paths = sandbox.get("allow_read")
     for path in map(str, paths if isinstance(paths, list) else ()):
         if not any(_same_path(path, one) for one in now.sandbox.allow_read):
@@ -128,7 +126,6 @@ def _needed_options(recorded: Layer, now: Settings) -> Iterator[str]:
 
 
 def _retrieval_options(recorded: Layer, now: Settings) -> Iterator[str]:
-    """Yield options for what is read for the model: the web, files of this machine, an embedding model."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
     unchanged = web in (None, now.retrieval.web) and (
@@ -153,7 +150,6 @@ def _same_path(recorded: str, now: str | None) -> bool:
 
 
 def _expand_home(path: str) -> str:
-    """Expand a redacted home folder to the current one."""
     return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
 
 

@@ -55,7 +55,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
     comparable_result,
     compare_with_record,
 )
-from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
+from exploracoder_jupyter.trace.comparing.output_parts import TOLERANCE
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record
@@ -120,11 +120,6 @@ async def check_trace(asked: CheckRequest, advance: Advance) -> Report:
 
 
 def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
-    """Return the executions to compare.
-
-    Raises:
-        UsageError: there are none.
-    """
     if not selected:
         return subject.executions
     chosen = tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
@@ -135,8 +130,6 @@ def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, 
 
 @dataclass(slots=True)
 class _Check:
-    """The state of a check."""
-
     asked: CheckRequest
     subject: Subject
     code: Sequence[str]
@@ -149,16 +142,9 @@ class _Check:
 
     @property
     def workdir(self) -> str:
-        """The working directory as it appears in redacted observations."""
         return _redactor().text(str(relocated_paths.workdir_of(self.subject.path, self.asked.workdir)))
 
     async def report(self) -> Report:
-        """Execute everything, compare, and return the report.
-
-        Raises:
-            Lacking: variables that the run used are missing.
-            ExploraError: the code cannot be executed for another reason.
-        """
         try:
             await self._execute_all()
         except Exception as error:
@@ -166,7 +152,6 @@ class _Check:
         return self._report()
 
     async def _execute_all(self) -> None:
-        """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
         pending = self.chosen
         for _ in range(_MAX_PASSES):
             await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
@@ -175,7 +160,6 @@ class _Check:
                 return
 
     async def _execute(self, executions: Sequence[Execution]) -> None:
-        """Execute these once, in new kernels."""
         asked = self.asked
         workdir = relocated_paths.workdir_of(self.subject.path, asked.workdir)
         self.advance("Starting kernels", 0, 0)
@@ -212,7 +196,6 @@ class _Check:
                 self.observations.setdefault(one.id, []).append(_as_recorded(observation))
 
     def _row(self, one: Execution) -> Row:
-        """Compare an execution with its record, using the re-executions so far."""
         if never_ran(one.observation):
             return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
         if one.id not in self.observations:
@@ -268,7 +251,6 @@ class _Check:
 
 
 def _as_recorded(observation: Observation) -> Observation:
-    """Convert an observation to what a trace would contain: redacted, in plain JSON."""
     event = _redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
     return event.observation if isinstance(event, CandidateObserved) else observation
 

@@ -157,11 +157,6 @@ def _venv_command(lock: Lock) -> list[str]:
 
 
 def _install_command(python: str) -> list[str]:
-    """Return the command that installs packages for that interpreter, without the requirements.
-
-    Raises:
-        MissingRequirement: neither pip nor uv is installed.
-    """
     if find_spec("pip"):
         return [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
     if uv := shutil.which("uv"):
@@ -190,11 +185,6 @@ async def _optional_dependencies(lock: Lock, python: str) -> list[str]:
 
 
 async def _run(command: Sequence[str]) -> str:
-    """Run a command and return its output. On cancellation, its process tree is killed.
-
-    Raises:
-        MissingRequirement: the command fails.
-    """
     with TemporaryFile() as stdout, TemporaryFile() as stderr:
         try:
             process = await anyio.open_process(

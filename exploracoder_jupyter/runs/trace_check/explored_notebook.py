@@ -97,13 +97,11 @@ def _is_call(cell: NotebookNode) -> bool:
 
 
 def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
-    """Return the user's code in these cells."""
     users = (cell for cell in cells if cell.cell_type == "code" and not generated_metadata(cell) and not _is_call(cell))
     return tuple(code for cell in users if (code := _OURS.sub("", join_lines(cell.source)).strip()))
 
 
 def _out_options(source: str) -> list[str]:
-    """Return the values of `--out` in the line of a call."""
     first, _, rest = source.partition("\n")
     try:
         words = shlex.split(split_call(first, rest)[0])
@@ -114,14 +112,12 @@ def _out_options(source: str) -> list[str]:
 
 
 def _traces_in_outputs(cell: NotebookNode) -> list[str]:
-    """Return the traces that the outputs of a call name."""
     outputs = cell.get("outputs", [])
     texts = [join_lines(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
     return [unescape(name) for text in texts for name in _TRACE.findall(text)]
 
 
 def _find_traces(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
-    """Find the traces of these runs in this folder and in its folder of traces."""
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
         try:

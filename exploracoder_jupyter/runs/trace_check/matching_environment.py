@@ -52,7 +52,6 @@ def _recorded_sandbox(subject: Subject) -> dict[str, JsonValue]:
 
 
 def _interpreter_path(subject: Subject) -> str:
-    """Return the run's interpreter if it was named by path, else an empty string."""
     values = [str(_recorded_sandbox(subject).get(name) or "") for name in ("kernel", "python")]
     return next((value for value in values if "/" in value or "\\" in value), "")
 
@@ -124,7 +123,6 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
 
 
 def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
-    """Yield the limits that are lower now than in the run."""
     for name, limit in asdict(sandbox).items():
         before = recorded.get(name)
         if type(before) is int and type(limit) is int and before > limit:
@@ -136,7 +134,6 @@ def _isolation_level(environment: Environment) -> str:
 
 
 def _other_packages(recorded: Environment, now: Environment, reported: set[str]) -> list[str]:
-    """Describe which other packages have another version."""
     before, after = installed_versions(recorded), installed_versions(now)
     names = before.keys() & after.keys() - reported - _INSTALLERS
     changed = [name for name in sorted(names) if before[name] != after[name]]

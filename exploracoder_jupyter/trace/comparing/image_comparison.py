@@ -51,7 +51,6 @@ def describe_difference(one: str, other: str) -> str:
 
 
 def _max_in_square(marked: NDArray[np.bool_]) -> int:
-    """Return the largest number of marked pixels in any small square."""
     if not marked.any():
         return 0
     n = _SQUARE
@@ -86,7 +85,6 @@ def _size(pixels: Pixels) -> str:
 
 
 def _image_data(content: bytes) -> bytes:
-    """Return the header and decompressed data of a PNG file; any other file as it is."""
     if not content.startswith(_SIGNATURE):
         return content
     parts = dict.fromkeys((b"IHDR", b"PLTE", b"tRNS", b"IDAT"), b"")

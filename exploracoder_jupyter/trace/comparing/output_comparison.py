@@ -16,9 +16,8 @@ from typing import Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, join_lines, part_of
+from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, TOLERANCE, Part, Text, join_lines, part_of
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
 
 Result = Literal["same", "varies", "changed"]
 
@@ -115,7 +114,6 @@ def _describe_change(recorded: Part, shown: Sequence[Part], tolerance: float) ->
 
 
 def _structural_difference(old: ComparableResult, new: ComparableResult) -> str:
-    """Describe how two results differ in structure."""
     if (old.status, old.error) != (new.status, new.error):
         return f"{_outcome(old)} -> {_outcome(new)}"
     if old.kinds != new.kinds:

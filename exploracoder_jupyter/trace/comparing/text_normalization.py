@@ -230,7 +230,6 @@ def _without_strings(element: str) -> str:
 
 
 def _split_elements(text: str) -> Iterator[str]:
-    """Split the text at commas outside of strings and brackets."""
     depth, quote, start = 0, "", 0
     for place, char in enumerate(text):
         if quote:

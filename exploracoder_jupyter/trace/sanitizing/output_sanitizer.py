@@ -83,7 +83,6 @@ def _error(output: Output, limit: int) -> Output:
 
 
 def _shorten_lines(lines: list[str], limit: int) -> list[str]:
-    """Keep the first and last lines within the limit: tracebacks of deep recursion repeat in the middle."""
     if sum(map(len, lines)) <= limit:
         return lines
     head, tail = (_lines_within(side, limit // 2) for side in (lines, lines[::-1]))

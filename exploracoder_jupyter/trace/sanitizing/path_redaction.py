@@ -144,5 +144,4 @@ def _replace_unless_generic(found: re.Match[str]) -> str:
 
 
 def _identifies_person(name: str) -> bool:
-    """Whether an account name identifies a person."""
     return len(name) >= _MIN_LENGTH and name.lower() not in _GENERIC_NAMES and bool(re.search(r"\w", name))

@@ -62,8 +62,6 @@ def map_record(record: Record, change: Callable[[str], str]) -> Record:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _RecordMapper:
-    """Changes every string of a record."""
-
     text: Callable[[str], str]
 
     def value(self, value: object, depth: int) -> object:
@@ -103,7 +101,6 @@ class _RecordMapper:
 
 
 def _finite(value: object) -> object:
-    """Replace a non-finite number, such as the score of a zero-length embedding, by 0."""
     return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -121,5 +118,4 @@ def _decode_file(text: str) -> str | None:
 
 @cache
 def _literal_fields(kind: type) -> frozenset[str]:
-    """Return the fields of a dataclass that have a fixed set of values (`Literal`)."""
     return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)

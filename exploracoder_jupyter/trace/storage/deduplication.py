@@ -89,7 +89,6 @@ def _output_values(outputs: Iterable[Any]) -> Iterator[Place]:
 
 
 def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tuple[JsonValue, int]:
-    """Return the value that a reference stands for, and the number of bytes that were decompressed for it."""
     if "in_cell" in mark:
         return shown.get(str(mark["in_cell"])), 0
     try:
@@ -111,7 +110,6 @@ def _reference(value: object) -> dict[str, Any]:
 
 
 def _recorded_values(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
-    """Yield the places of output values in raw records."""
     for record in records:
         match record.get("event"):
             case {"kind": "candidate_observed", "observation": {"outputs": [*outputs]}}:
@@ -131,7 +129,6 @@ def _shown_values(cells: Iterable[Any]) -> Iterator[Place]:
 
 
 def _join_lines(value: JsonValue) -> JsonValue:
-    """Join a text that the notebook stores as lines."""
     return "".join(map(str, value)) if isinstance(value, list) else value
 
 

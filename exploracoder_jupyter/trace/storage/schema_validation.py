@@ -70,7 +70,6 @@ def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
 
 
 def _package_metadata(thing: object) -> JsonValue:
-    """Return the metadata of a notebook or cell in this package's namespace."""
     match thing:
         case {"metadata": {"exploracoder_jupyter": found}}:
             return _to_json(found)

@@ -106,7 +106,6 @@ def trim_like_record(recorded: Observation, again: Observation) -> Observation:
 
 
 def _trim_display(output: Output, recorded: Output) -> Output:
-    """Remove the values that the recorded display lacks; a shortened text is taken from the record."""
     data, recorded_data, omitted = output.get("data"), recorded.get("data"), omitted_values(recorded)
     if not isinstance(data, dict) or not isinstance(recorded_data, dict):
         return output

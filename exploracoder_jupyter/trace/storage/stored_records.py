@@ -96,7 +96,6 @@ def _restore_measurements(record: Any, times: object) -> None:
 
 
 def _measured_fields(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the measured fields of an event, each with its containing object, in the order of the clock."""
     for holder in _measured_objects(event):
         if isinstance(holder, dict):
             yield holder, "seconds"

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm import ScriptedModel
 from exploracoder_jupyter.runs import Order, run
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_claims
 from exploracoder_jupyter.trace import load
 from tests.integration import command_line
 

@@ -11,10 +11,9 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
-from exploracoder_jupyter.runs.trace_check.checked_trace import read_subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_claims, read_subject
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
 from exploracoder_jupyter.trace.module_distributions import providing_distributions

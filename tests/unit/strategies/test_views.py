@@ -16,7 +16,7 @@ from exploracoder_jupyter.ipython_extension.result_card.card_html import card_ht
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
+from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_claims
 from exploracoder_jupyter.strategies.direct import direct
 from exploracoder_jupyter.strategies.example_repair import example_repair
 from exploracoder_jupyter.trace import render
