@@ -82,7 +82,8 @@ class _State:
                 self.state = self.chosen[subtask] if status == "done" and subtask in self.chosen else self.state
             case Steered(what="retry" | "choose", subtask=subtask, candidate=candidate_id):
                 self._go_back(subtask)
-                self._move(candidate_id)
+                if candidate_id in self.proposed:  # it is run again from the state that the run has returned to
+                    self.proposed[candidate_id] = replace(self.proposed[candidate_id], parent=self.state)
             case InputsInvented(inputs=inputs):
                 self.inputs |= {given.id: given for given in inputs}
             case SolutionTested(candidate=candidate, results=results):
@@ -104,11 +105,6 @@ class _State:
         if program and given:
             id_ = f"{candidate}-{result.input}"
             self._put(Execution(id_, "input", program.code, result.observation, given=given))
-
-    def _move(self, chosen: str) -> None:
-        """Set the parent of a chosen candidate, which is run again from the state the run has returned to."""
-        if chosen in self.proposed:
-            self.proposed[chosen] = replace(self.proposed[chosen], parent=self.state)
 
     def _put(self, execution: Execution) -> None:
         self.done.pop(execution.id, None)

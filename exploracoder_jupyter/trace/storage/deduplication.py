@@ -41,7 +41,9 @@ def deduplicate(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> 
             holder[name] = {NAMESPACE: {"in_cell": digest}}
             count, size = count + 1, size + len(value)
         else:
-            holder[name] = {NAMESPACE: _compress(value)}
+            text = value if isinstance(value, str) else json.dumps(value)
+            kind = "zlib" if isinstance(value, str) else "json"
+            holder[name] = {NAMESPACE: {kind: compress_text(text)}}
     return count, size
 
 
@@ -97,11 +99,6 @@ def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> t
     except (ValueError, RecursionError):
         return None, 0
     return found or None, size
-
-
-def _compress(value: JsonValue) -> dict[str, JsonValue]:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return {"zlib" if isinstance(value, str) else "json": compress_text(text)}
 
 
 def _reference(value: object) -> dict[str, Any]:
