@@ -66,15 +66,12 @@ async def open_knowledge(
     def say(sentence: str) -> None:
         emit(Notice(sentence, "warning"))
 
-    def report(sentence: str) -> None:
-        advance(sentence, 0, 0)
-
     library = await TaskLibraries.open(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
         environment=environment_key(settings.sandbox, folder or Path.cwd()),
-        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        embedder=await _open_embedder(settings, keys, say=say, advance=advance, stack=stack, folder=folder),
         progress=advance,
         docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
         say=say,
@@ -97,7 +94,7 @@ async def _open_embedder(
     keys: Secrets,
     *,
     say: Callable[[str], None],
-    report: Callable[[str], None],
+    advance: Advance,
     stack: AsyncExitStack,
     folder: Path | None,
 ) -> Embedder | None:
@@ -110,7 +107,8 @@ async def _open_embedder(
     from exploracoder_jupyter.llm import EndpointEmbedder
 
     try:
-        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
+        embedder = EndpointEmbedder(settings.endpoint, keys, report=lambda sentence: advance(sentence, 0, 0))
+        return await stack.enter_async_context(embedder)
     except EndpointError as error:
         say(embedder_fallback_message(error))
         return None
@@ -127,18 +125,14 @@ def environment_key(sandbox: Sandbox, folder: Path) -> str | None:
     """
     if sandbox.gateway:
         return None
-    kernel = _kernelspec(sandbox.kernel) if sandbox.kernel else {}
-    if kernel is None:
-        return None
+    kernel: dict[str, JsonValue] = {}
+    if sandbox.kernel:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
+
+        try:
+            kernel = dict(KernelSpecManager().get_kernel_spec(sandbox.kernel).to_dict())
+        except (NoSuchKernel, ValueError):
+            return None
     variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
     parts = [asdict(sandbox), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
     return json.dumps(parts, sort_keys=True)
-
-
-def _kernelspec(name: str) -> dict[str, JsonValue] | None:
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
-
-    try:
-        return dict(KernelSpecManager().get_kernel_spec(name).to_dict())
-    except (NoSuchKernel, ValueError):
-        return None

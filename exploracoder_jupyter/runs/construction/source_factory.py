@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Protocol
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, snippets_path
 from exploracoder_jupyter.core.errors import ExploraError, format_error
@@ -98,16 +97,13 @@ async def _open(plugin: Plugin, context: SourceContext) -> Source | None:
         return None
     if plugin.built_in or source is None:
         return source
-    if not _is_allowed(source, context.settings):
+    retrieval, share = context.settings.retrieval, context.settings.endpoint.share
+    if source.kind == "web" and retrieval.web == "off":
+        return None
+    if source.kind == "workspace" and not (retrieval.workspace and share == "values"):
         return None
     context.emit(Notice(f"The source {plugin.name!r} of {plugin.origin} is searched too."))
     return source
-
-
-def _is_allowed(source: Source, settings: Settings) -> bool:
-    if source.kind == "web":
-        return settings.retrieval.web != "off"
-    return source.kind != "workspace" or (settings.retrieval.workspace and settings.endpoint.share == "values")
 
 
 async def open_documentation(context: SourceContext) -> Source | None:
@@ -134,10 +130,7 @@ async def open_snippets(context: SourceContext) -> Source | None:
     endpoint, knowledge = context.settings.endpoint, context.knowledge
     versions = {library.name: library.version for library in knowledge.libraries}
     store = SnippetStore(snippets_path())
-    if number := 0 if _prompts_stay_local(endpoint) else len(store.of(versions, endpoint.share)):
+    stays_local = is_offline(endpoint) or (is_local(endpoint.base_url) and not model_plugin(endpoint))
+    if number := 0 if stays_local else len(store.of(versions, endpoint.share)):
         context.emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
     return SnippetSource(store, versions, sharing=endpoint.share, clean=context.clean)
-
-
-def _prompts_stay_local(endpoint: Endpoint) -> bool:
-    return is_offline(endpoint) or (is_local(endpoint.base_url) and not model_plugin(endpoint))

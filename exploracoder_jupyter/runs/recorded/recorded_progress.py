@@ -29,28 +29,29 @@ def recorded_exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
     for candidate in (record.event.candidate for record in records if isinstance(record.event, CandidateProposed)):
         numbers.setdefault((candidate.subtask, candidate.code), len(numbers))
     found = (record.event.exchange for record in records if isinstance(record.event, ModelCalled))
-    return tuple(_expand_homes(_sort_replies(exchange, numbers)) for exchange in found)
+    return tuple(_restore_exchange(exchange, numbers) for exchange in found)
 
 
-def _sort_replies(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
-    places = [numbers.get((exchange.subject, _parse_code_or_empty(text)), len(numbers)) for text in exchange.replies]
-    order = sorted(range(len(places)), key=places.__getitem__)
-    calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
-    return replace(exchange, replies=tuple(exchange.replies[place] for place in order), calls=calls)
+def _restore_exchange(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
+    """Sort the replies of an exchange in the order of the candidates made from them, and expand home folders."""
 
+    def place(index: int) -> int:
+        try:
+            code = parse_code(exchange.replies[index])
+        except ReplyError:
+            code = ""
+        return numbers.get((exchange.subject, code), len(numbers))
 
-def _parse_code_or_empty(reply: str) -> str:
-    try:
-        return parse_code(reply)
-    except ReplyError:
-        return ""
-
-
-def _expand_homes(exchange: Exchange) -> Exchange:
+    order = sorted(range(len(exchange.replies)), key=place)
     messages = (
         replace(one, content=expand_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
     )
-    return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
+    return replace(
+        exchange,
+        messages=tuple(messages),
+        replies=tuple(expand_home(exchange.replies[index]) for index in order),
+        calls=tuple(exchange.calls[index] for index in order) if exchange.calls else (),
+    )
 
 
 def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "") -> ResumePoint:
@@ -75,12 +76,13 @@ def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "
     if cell:
         progress = _progress_before(run, cell, progress)
     first = progress.index(None) if None in progress else len(progress)
-    hint = "" if cell or first >= len(subtasks) else _hint_for(run.sections[subtasks[first].id])
-    reasons = [event.reason for event in _revisions(records)]
+    wishes = [] if cell or first >= len(subtasks) else run.sections[subtasks[first].id].wishes
+    plans = [record.event for record in records if isinstance(record.event, PlanMade)]
+    reasons = [event.reason for event in plans if event.plan.revision]
     return ResumePoint(
         tuple(subtask.title for subtask in subtasks),
         tuple(progress),
-        hint,
+        wishes[-1].hint if wishes else "",
         queries=tuple(subtask.online for subtask in subtasks),
         revisions=len(reasons) - reasons.count(CHANGED_BY_USER),
         fixed=CHANGED_BY_USER in reasons,
@@ -128,12 +130,13 @@ def reusable_result(section: Section) -> CarriedSubtask | None:
 def _chosen_candidate(section: Section) -> CarriedSubtask | None:
     """Return the candidate that the user had chosen, if the run was cut off before running it again."""
     wish = section.wishes[-1] if section.wishes else None
-    attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
-    return (
-        _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
-        if attempt
-        else None
-    )
+    return _chosen(section, section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None)
+
+
+def _chosen(section: Section, attempt: Attempt | None) -> CarriedSubtask | None:
+    if attempt is None:
+        return None
+    return _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
 
 
 def _reusable_results(run: RunState) -> list[CarriedSubtask | None]:
@@ -151,11 +154,7 @@ def _progress_before(run: RunState, cell: str, progress: list[CarriedSubtask | N
     else:
         section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = (
-            _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
-            if attempt
-            else None
-        )
+        chosen = _chosen(section, attempt)
     if None in progress[:place]:
         raise UsageError(f"The run had not reached {cell} yet.", remedy="Omit --from to continue where it ended.")
     return [*progress[:place], *([chosen] if chosen else [])]
@@ -205,11 +204,3 @@ def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedS
         retrieved=tuple(dict.fromkeys([*found, *(api.path for api in section.apis)])),
         passages=tuple(passages),
     )
-
-
-def _hint_for(section: Section) -> str:
-    return section.wishes[-1].hint if section.wishes else ""
-
-
-def _revisions(records: Iterable[Record]) -> list[PlanMade]:
-    return [record.event for record in records if isinstance(record.event, PlanMade) and record.event.plan.revision]

@@ -63,8 +63,11 @@ def resume_order(order: Order, trace: Path, *, cell: str = "", hint: str = "", c
     run = fold_all(records)
     if run.started is None:
         raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
-    if not cell:
-        _refuse_ended(run, trace)
+    if not cell and run.finished and run.finished.verdict.outcome in _SOLVED:
+        raise UsageError(
+            f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
+            remedy="Use --from CELL to explore again from one of its cells.",
+        )
     progress, reusable = resume_state(records, run, trace, cell=cell, hint=hint)
     layer = _recorded_settings(run.started, order.layers, confirm)
     switched = _model_change_message(run.started, resolve(*order.layers, layer).endpoint)
@@ -110,14 +113,6 @@ def moved_folder_message(run: RunState, workdir: Path) -> str:
     return f" Its files were in {then}; they are looked for in {now}." if then not in ("", now) else ""
 
 
-def _refuse_ended(run: RunState, trace: Path) -> None:
-    if run.finished and run.finished.verdict.outcome in _SOLVED:
-        raise UsageError(
-            f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
-            remedy="Use --from CELL to explore again from one of its cells.",
-        )
-
-
 def _merge_task(order: Order, recorded: Task) -> Task:
     override = order.task
     task = Task(
@@ -134,18 +129,16 @@ def _merge_task(order: Order, recorded: Task) -> Task:
 
 def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
     now = resolve(*stronger)
-    layer = _without_current(recorded_layer(started.settings, stronger), merge_sources(*stronger))
+    layer, given = recorded_layer(started.settings, stronger), merge_sources(*stronger)
+    layer = _remove_settings(layer, "endpoint", _ENDPOINT & given.get("endpoint", {}).keys())
+    if _WEB & given.get("retrieval", {}).keys():
+        layer = _remove_settings(layer, "retrieval", _WEB)
     if not uses_endpoint(resolve(*stronger, layer)):
         layer = _remove_settings(layer, "endpoint", {"base_url"})
     address = layer.get("endpoint", {}).get("base_url")
     allowed = isinstance(address, str) and confirm is not None and confirm(address)
     refuse_escalation(layer, now, address_allowed=allowed)
     return restrict_to_current(layer, now)
-
-
-def _without_current(recorded: Layer, now: Layer) -> Layer:
-    layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.get("endpoint", {}).keys())
-    return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.get("retrieval", {}).keys() else layer
 
 
 def _remove_settings(layer: Layer, section: str, names: Set[str]) -> Layer:

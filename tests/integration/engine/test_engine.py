@@ -236,15 +236,6 @@ def test_the_last_message_waits_for_a_slow_reader():
     assert decode_from_engine(output.getvalue()).error == "The first line is not a start message."
 
 
-def test_it_reports_where_the_trace_is(tmp_path):
-    output = io.StringIO()
-    engine = InProcess(io.StringIO("no order"), output)
-    engine.send_trace_path(tmp_path / "trace.ipynb")
-    engine.run()
-    first, last = (decode_from_engine(line) for line in output.getvalue().splitlines())
-    assert (first.type, first.path, last.type) == ("trace_at", str(tmp_path / "trace.ipynb"), "failed")
-
-
 def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys, threading, time\n"
