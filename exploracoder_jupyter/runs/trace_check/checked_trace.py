@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -59,6 +60,12 @@ class Subject:
     is_active: bool
     """Whether the run is still writing it."""
 
+    @property
+    def sandbox(self) -> dict[str, JsonValue]:
+        """The recorded sandbox settings."""
+        recorded = self.started.settings.get("sandbox")
+        return recorded if isinstance(recorded, dict) else {}
+
     def setting(self, section: str, name: str) -> JsonValue:
         """Return a recorded setting; `None` if it is missing."""
         values = self.started.settings.get(section)
@@ -71,11 +78,14 @@ def read_subject(path: Path) -> Subject:
     Raises:
         UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
-    active, content = is_active(path), _read_content(path)
+    active, content, saved = is_active(path), b"", list[Record]()
+    with suppress(OSError, ValueError, RecursionError):  # read once, because an active run replaces the file
+        content = path.read_bytes()
+        saved = read_records(json.loads(content))  # of a run that was cut off, its journal has more
     notebook = parse_notebook(content)
     if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = load_records(path), _parse_saved(content)
+    records = load_records(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -99,20 +109,6 @@ def read_subject(path: Path) -> Subject:
         complete=records == saved,
         is_active=active,
     )
-
-
-def _read_content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _parse_saved(content: bytes) -> list[Record]:
-    try:
-        return read_records(json.loads(content))
-    except (ValueError, RecursionError):
-        return []
 
 
 def _find_edits(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -30,7 +30,7 @@ def matching_sandbox(
     Recorded limits and isolation apply unless the current ones are stricter. The network is available only if `network`
     is true. An interpreter that the trace names by path is ignored, since it would be started before any isolation.
     """
-    current, recorded = asdict(now.sandbox), _recorded_sandbox(subject)
+    current, recorded = asdict(now.sandbox), subject.sandbox
     allowed = restrict_to_current({"sandbox": recorded}, now)["sandbox"]
     adopted = {name: value for name, value in allowed.items() if name in current}
     forced: dict[str, JsonValue] = {"state": "fresh", "network": network}
@@ -46,13 +46,8 @@ def matching_sandbox(
         return _SANDBOX.validate_python({**current, **forced})
 
 
-def _recorded_sandbox(subject: Subject) -> dict[str, JsonValue]:
-    recorded = subject.started.settings.get("sandbox")
-    return recorded if isinstance(recorded, dict) else {}
-
-
 def _interpreter_path(subject: Subject) -> str:
-    values = [str(_recorded_sandbox(subject).get(name) or "") for name in ("kernel", "python")]
+    values = [str(subject.sandbox.get(name) or "") for name in ("kernel", "python")]
     return next((value for value in values if "/" in value or "\\" in value), "")
 
 
@@ -118,15 +113,12 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
         found.append("the run's kernels were on another machine")
     if path := _interpreter_path(subject):
         found.append(f"the run's interpreter was {path} (--kernel)")
-    found += _lowered_limits(_recorded_sandbox(subject), sandbox)
+    found += [
+        f"{name} {limit} -> {now_limit}"
+        for name, now_limit in asdict(sandbox).items()
+        if type(now_limit) is int and type(limit := subject.sandbox.get(name)) is int and limit > now_limit
+    ]
     return (*found, *_other_packages(recorded, now, {canonical_name(info.distribution) for info in subject.libraries}))
-
-
-def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
-    for name, limit in asdict(sandbox).items():
-        before = recorded.get(name)
-        if type(before) is int and type(limit) is int and before > limit:
-            yield f"{name} {before} -> {limit}"
 
 
 def _isolation_level(environment: Environment) -> str:
