@@ -17,7 +17,6 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
@@ -37,10 +36,13 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     problems: Problems = [{"what": problem, "remedy": remedy} for problem, remedy in unknown_variables()]
     endpoint = await _diagnose_endpoint(settings, problems)
     siblings = await _diagnose_siblings(settings, problems)
+    labextension, remedy = find_labextension()
+    if remedy:
+        problems.append({"what": f"The JupyterLab extension is {labextension}.", "remedy": remedy})
     return {
         "endpoint": endpoint,
         **siblings,
-        "labextension": _diagnose_labextension(problems),
+        "labextension": labextension,
         "plugins": await diagnose_plugins(settings, problems),
         "problems": [dict(problem) for problem in problems],
     }
@@ -58,13 +60,6 @@ async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     return found.sentence
 
 
-def _diagnose_labextension(problems: Problems) -> str:
-    status, remedy = find_labextension()
-    if remedy:
-        problems.append({"what": f"The JupyterLab extension is {status}.", "remedy": remedy})
-    return status
-
-
 async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
     try:
         async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
@@ -76,14 +71,10 @@ async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str
     if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
-    return {"branching": found.branching, "isolation": found.isolation, "state": _describe_states(found)}
-
-
-def _describe_states(found: Environment) -> str:
-    """Describe where experiments may start: where siblings can be forked, a notebook's kernel can be too."""
-    if found.branching == "fork":
-        return "fresh; in a notebook also live, if nothing in its kernel prevents it"
-    return found.state or "fresh"
+    # where siblings can be forked, a notebook's kernel can be too
+    forked = "fresh; in a notebook also live, if nothing in its kernel prevents it"
+    state = forked if found.branching == "fork" else found.state or "fresh"
+    return {"branching": found.branching, "isolation": found.isolation, "state": state}
 
 
 NAME = "exploracoder-jupyter"
@@ -136,13 +127,15 @@ async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -
         try:
             plugins.load(plugin)
         except ExploraError as error:
-            if not (
-                plugin.built_in and isinstance(error.__cause__, ModuleNotFoundError)
-            ):  # an extra that is not wanted
+            is_unwanted_extra = plugin.built_in and isinstance(error.__cause__, ModuleNotFoundError)
+            if not is_unwanted_extra:
                 problems.append({"what": error.message, "remedy": error.remedy})
     with suppress(ExploraError):  # then no kernel can be started either, which is reported
         found["summarizers"] = await _find_summarizers(settings, problems)
-    return {group: [_describe(plugin) for plugin in known] for group, known in found.items()}
+    return {
+        group: [{"name": one.name, "distribution": one.distribution, "version": one.version} for one in known]
+        for group, known in found.items()
+    }
 
 
 async def _find_summarizers(settings: Settings, problems: list[dict[str, str]]) -> list[Plugin]:
@@ -153,7 +146,3 @@ async def _find_summarizers(settings: Settings, problems: list[dict[str, str]]) 
             what = f"The summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {problem}."
             problems.append({"what": what, "remedy": "Install what it needs where experiments run, or uninstall it."})
     return [plugin for plugin, _ in found]
-
-
-def _describe(plugin: Plugin) -> JsonValue:
-    return {"name": plugin.name, "distribution": plugin.distribution, "version": plugin.version}

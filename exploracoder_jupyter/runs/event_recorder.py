@@ -75,8 +75,9 @@ class EventRecorder:
         self._on_trace_created = on_trace_created
         self._renamed = renamed
         self._redactor = Redactor(hidden)
-        self._path = _choose_path(order, settings)
-        self._lock = TraceLock(self._path)
+        self.path = _choose_path(order, settings)
+        """The path of the trace, whether or not it exists yet."""
+        self._lock = TraceLock(self.path)
         self._trace: Trace | None = None
         self._last_progress = ("", 0.0)
         self._reported: set[str] = set()
@@ -95,7 +96,7 @@ class EventRecorder:
             self._create_trace()  # a library was read, or a reply was paid for
         self._notify(record)
         if self._trace and (renamed := self._trace.renamed_trace):
-            self._report("renamed", Notice(f"The earlier trace {self._path.name} was renamed to {renamed.name}."))
+            self._report("renamed", Notice(f"The earlier trace {self.path.name} was renamed to {renamed.name}."))
         if self.problem:  # e.g. the disk is full; the run continues
             self._report("problem", Notice(self.problem, "warning"))
 
@@ -136,16 +137,16 @@ class EventRecorder:
             results = (
                 "The results so far and the traceback" if isinstance(known, InternalError) else "The results so far"
             )
-            remedy = f"{remedy} {results} are in {self._path}; --resume continues from there.".strip()
+            remedy = f"{remedy} {results} are in {self.path}; --resume continues from there.".strip()
         return type(known)(self._redactor.text(known.message), remedy=self._redactor.text(remedy))
 
     def _create_trace(self) -> None:
-        self._trace = Trace(self._path)
+        self._trace = Trace(self.path)
         for record in self.records:
             self._trace.append(record)
         if self._trace.renamed_trace:
-            self._renamed(self._path, self._trace.renamed_trace)
-        self._on_trace_created(self._path)
+            self._renamed(self.path, self._trace.renamed_trace)
+        self._on_trace_created(self.path)
 
     def close(self) -> None:
         """Finish the run if it was cut off, and close the trace."""
@@ -156,20 +157,15 @@ class EventRecorder:
         if self._trace:
             return
         with contextlib.suppress(OSError):  # the empty journal and folder that were prepared
-            if journal_path(self._path).stat().st_size == 0:
-                journal_path(self._path).unlink()
+            if journal_path(self.path).stat().st_size == 0:
+                journal_path(self.path).unlink()
         with contextlib.suppress(OSError):
-            if self._path.parent.name == FOLDER:
-                self._path.parent.rmdir()
+            if self.path.parent.name == FOLDER:
+                self.path.parent.rmdir()
 
     def _finish(self, reason: str) -> None:
         if self.records and not self.state.finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
-
-    @property
-    def path(self) -> Path:
-        """The path of the trace, whether or not it exists yet."""
-        return self._path
 
     @property
     def problem(self) -> str | None:
@@ -178,7 +174,7 @@ class EventRecorder:
 
     def summary(self) -> Summary:
         """Summarize the recorded events."""
-        result = summarize_run(self.state, trace=self._path if self._trace else None)
+        result = summarize_run(self.state, trace=self.path if self._trace else None)
         return result | {"trace_problem": self.problem} if self.problem else result
 
 

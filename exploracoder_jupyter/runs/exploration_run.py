@@ -74,13 +74,8 @@ async def run(
 ) -> Summary:
     """Execute an order and return its summary.
 
-    Args:
-        order: the run to execute.
-        listen: called with every record.
-        steering: stops or steers the run.
-        on_trace_created: called with the path of the trace once it exists.
-        cells: called with the changes in the notebook of the calling cell, if the order names one.
-        solution: called at the end with what the solution showed when it ran.
+    `cells` is called with the changes in the notebook of the calling cell, if the order names one; `solution` at the
+    end with what the solution showed when it ran.
 
     Raises:
         UsageError, MissingRequirement: the order cannot be executed; no trace was written.

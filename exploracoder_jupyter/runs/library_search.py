@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.types import ApiDoc, Parameter, ScoredApi
+from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge import TaskLibraries
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
@@ -99,7 +99,11 @@ def _row(found: ScoredApi, library: TaskLibraries) -> Row:
         "version": api.version,
         "documentation": api.description,
         "examples": [*runnable_examples(api, library)],
-        "parameters": [_parameter(parameter) for parameter in api.parameters],
+        "parameters": [
+            # without directives in its text, such as `.. versionadded::`
+            {**asdict(one), "about": one.about.partition(" .. ")[0]}
+            for one in api.parameters
+        ],
         "returns": api.returns,
         "notes": [*api.notes],
         "see_also": [*api.see_also],
@@ -107,11 +111,6 @@ def _row(found: ScoredApi, library: TaskLibraries) -> Row:
         "deprecated": api.deprecated,
         "origin": api.origin,
     }
-
-
-def _parameter(parameter: Parameter) -> Row:
-    """Convert a parameter to JSON, without directives in its text, such as `.. versionadded::`."""
-    return {**asdict(parameter), "about": parameter.about.partition(" .. ")[0]}
 
 
 _BUILTINS = frozenset(dir(builtins))
@@ -129,15 +128,12 @@ def _complete(code: str, api: ApiDoc, pool: DocumentationPool) -> tuple[bool, bo
         tree = ast.parse(code)
     except (SyntaxError, ValueError):  # from foreign documents: returned unchanged
         return True, True, code
-    imports = [pool.import_for(name, api) for name in sorted(_free_names(tree))]
+    free = {name for name in loaded_names(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
+    imports = [pool.import_for(name, api) for name in sorted(free)]
     lines = [*dict.fromkeys(line for line in imports if line)]
     gap = [] if not lines or isinstance(tree.body[0], ast.Import | ast.ImportFrom) else [""]
     names = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
     return None in imports, names.isdisjoint(called_names(tree)), "\n".join([*lines, *gap, code])
-
-
-def _free_names(tree: ast.Module) -> set[str]:
-    return {name for name in loaded_names(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
 
 
 def _bound_names(tree: ast.Module) -> set[str]:

@@ -24,6 +24,7 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
     verdict = run.verdict or _CUT_OFF
     solution = run.finished.solution if run.finished else None
     environment = run.started.environment if run.started else None
+    seconds = run.usage.seconds if run.finished else run.now - run.started_at
     return {
         "status": verdict.outcome,
         "reason": verdict.reason,
@@ -32,7 +33,7 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
         "trace": str(trace) if trace else None,
         "library": {info.name: info.version for info in run.library.libraries} if run.library else {},
         "model": run.model,
-        "usage": _usage(run),
+        "usage": {**asdict(run.usage), "seconds": round(seconds, 3)},
         "subtasks": [_subtask(section) for section in run.subtasks],
         "isolation": environment.isolation if environment else "",
         "branching": environment.branching if environment else "",
@@ -51,11 +52,6 @@ def _tests(run: RunState, solution: str) -> list[JsonValue]:
         judged = round_.ruling_on(shown.given.id) if round_ and shown.usable else None
         tests.append({"title": shown.given.title, "status": status, "judged": judged})
     return tests
-
-
-def _usage(run: RunState) -> dict[str, JsonValue]:
-    seconds = run.usage.seconds if run.finished else run.now - run.started_at
-    return {**asdict(run.usage), "seconds": round(seconds, 3)}
 
 
 def _subtask(section: Section) -> dict[str, JsonValue]:

@@ -47,16 +47,9 @@ async def open_knowledge(
 ) -> TaskLibraries:
     """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
 
-    Args:
-        libraries: import or distribution names.
-        settings: the settings of the run.
-        keys: credentials of the endpoint.
-        inspect: runs code in the environment of the libraries.
-        advance: called with progress.
-        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
-        stack: closes the embedder's connection.
-        folder: base of relative paths; by default the working directory of the process.
-        store_introductions: whether introductions are stored between runs.
+    `inspect` runs code in the environment of the libraries. `emit` is called once with a notice if embeddings fail, now
+    or in a later search; the built-in ones replace them. `stack` closes the embedder's connection. Relative paths are
+    below `folder`, by default the working directory of the process.
 
     Raises:
         UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are

@@ -57,11 +57,8 @@ def _restore_exchange(exchange: Exchange, numbers: Mapping[tuple[str, str], int]
 def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "") -> ResumePoint:
     """Return what a run starts with that resumes this one at its end or from one of its cells.
 
-    Args:
-        records: the records of the earlier run.
-        run: the folded state of these records.
-        cell: a candidate, which is carried forward instead of the selected one; a subtask, which is explored again; or
-            `solution`.
+    `run` is the folded state of the records. `cell` is a candidate, which is carried forward instead of the selected
+    one; a subtask, which is explored again; or `solution`.
 
     Raises:
         UsageError: there is no such cell, or a run cannot resume from it.
@@ -88,21 +85,15 @@ def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "
         fixed=CHANGED_BY_USER in reasons,
         reviewed=not run.reviewing,
         introduction=introduction,
-        tried_programs=not cell and _tried_programs(run),
+        # not if the user chose to explore before all programs were tried
+        tried_programs=not cell
+        and [one.effort for one in run.efforts] == ["direct", "explore"]
+        and run.efforts[-1].reason != CHOSEN_BY_USER,
     )
 
 
-def _tried_programs(run: RunState) -> bool:
-    """Whether the run tried programs until none was left to try; not if the user chose to explore before that."""
-    return [one.effort for one in run.efforts] == ["direct", "explore"] and run.efforts[-1].reason != CHOSEN_BY_USER
-
-
 def with_hint(begin: ResumePoint, hint: str) -> ResumePoint:
-    """Add a hint for the model, at the first subtask that is explored.
-
-    Raises:
-        UsageError: no subtask is left to explore.
-    """
+    """Add a hint for the model, at the first subtask that is explored. UsageError: no subtask is left to explore."""
     if not hint.strip():
         return begin
     if begin.titles and len(begin.titles) == sum(one is not None for one in begin.carried):
@@ -123,12 +114,7 @@ def reusable_result(section: Section) -> CarriedSubtask | None:
             return _with_search_results(section, CarriedSubtask(code, "failed", section.reason))
         case "skipped":
             return CarriedSubtask(status="skipped", reason=section.reason)
-        case _:
-            return _chosen_candidate(section)
-
-
-def _chosen_candidate(section: Section) -> CarriedSubtask | None:
-    """Return the candidate that the user had chosen, if the run was cut off before running it again."""
+    # a candidate that the user had chosen, if the run was cut off before running it again
     wish = section.wishes[-1] if section.wishes else None
     return _chosen(section, section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None)
 

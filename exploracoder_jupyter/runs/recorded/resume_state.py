@@ -98,7 +98,10 @@ def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], ru
     if run.plan is None:
         return start
     own = replace(own, revisions=own.revisions + start.revisions, fixed=own.fixed or start.fixed)
-    if own.titles != start.titles or _was_steered(records, start.hint):
+    # the hint that a run started with is recorded as a retry too
+    steered = [record.event for record in records if isinstance(record.event, Steered) and record.event.what != "edit"]
+    was_steered = any(event.what != "retry" or event.hint != start.hint for event in steered)
+    if own.titles != start.titles or was_steered:
         return own
     carried = tuple(now or then for now, then in zip_longest(own.carried, start.carried))
     hint = start.hint if _first_unexplored(carried) == _first_unexplored(start.carried) else ""
@@ -107,12 +110,6 @@ def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], ru
 
 def _first_unexplored(carried: Sequence[CarriedSubtask | None]) -> int:
     return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
-
-
-def _was_steered(records: Sequence[Record], hint: str) -> bool:
-    """Whether the user steered the run. The hint that a run started with is recorded as an event too, but ignored."""
-    steered = [record.event for record in records if isinstance(record.event, Steered)]
-    return any(event.what != "edit" and (event.what != "retry" or event.hint != hint) for event in steered)
 
 
 def _key(exchange: Exchange) -> tuple[object, ...]:

@@ -96,6 +96,10 @@ def prepare_replay(
     if started.task.repository:
         folder = workdir.resolve() if workdir else Path(expand_home(started.environment.folder))
         order = in_repository(order, folder, started.task.repository)
+    steered = sum(isinstance(record.event, Steered) for record in records)
+    steering = ""
+    if steered > bool(progress.hint):  # the hint that a run started with is recorded as an event too
+        steering = " That run was steered by hand, which a replay does not repeat."
     retrieval = started.settings.get("retrieval")
     online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
     order = replace(
@@ -111,7 +115,7 @@ def prepare_replay(
             ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
             RecordedSearch([one.event for one in records if isinstance(one.event, KnowledgeSearched)], online=online),
             f"This replays the run{start_time_phrase(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its"
-            f" recorded replies; no model is called.{_steering_message(records, progress)}"
+            f" recorded replies; no model is called.{steering}"
             f"{moved_folder_message(recorded_run, order.workdir)}",
             partial(_restore_start, trace=trace, code=code),
         ),
@@ -217,9 +221,3 @@ def _initial_progress(records: list[Record], run: RunState) -> ResumePoint:
     reused = tuple(None if one.subtask.id in asked else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
     return ResumePoint(titles, reused, hint, introduction=introduction)
-
-
-def _steering_message(records: list[Record], progress: ResumePoint) -> str:
-    """Return a sentence if the user steered the run. The hint that a run started with is recorded as an event too."""
-    steered = sum(isinstance(record.event, Steered) for record in records)
-    return " That run was steered by hand, which a replay does not repeat." if steered > bool(progress.hint) else ""

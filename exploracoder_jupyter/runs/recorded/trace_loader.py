@@ -14,11 +14,7 @@ from exploracoder_jupyter.trace.storage.stored_records import run_metadata
 
 
 def load_records(path: Path) -> list[Record]:
-    """Load the records of a notebook or a journal.
-
-    Raises:
-        UsageError: the file is not the trace of a run.
-    """
+    """Load the records of a notebook or a journal. UsageError: the file is not the trace of a run."""
     try:
         return load(path)
     except UsageError as error:

@@ -79,7 +79,11 @@ class Lock:
         """
         if not _MINOR.match(python):
             raise UsageError("The trace does not record the version of Python.", remedy="Omit --env.")
-        replaced = parse_versions(map(_parse_override, overrides))
+        for text in overrides:
+            if PINNED.fullmatch(text.strip()) is None:
+                remedy = 'For example: --with "networkx==3.2"'
+                raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy=remedy)
+        replaced = parse_versions(text.strip() for text in overrides)
         versions = {**parse_versions(packages), **replaced}
         versions.pop(_THIS_PACKAGE, None)
         wanted = [*(name for name in map(canonical_name, libraries) if name in versions), *replaced, "ipykernel"]
@@ -130,14 +134,21 @@ async def _build(lock: Lock, place: Path) -> None:
 
 
 async def _install_all(lock: Lock, folder: Path) -> None:
+    uv = shutil.which("uv")
     create = [shutil.which(f"python{lock.minor}") or sys.executable, *_ISOLATED, "venv", "--without-pip"]
-    if uv := shutil.which("uv"):
+    if uv:
         create = [uv, "venv", "--quiet", "--python", lock.minor]
     await _run([*create, str(folder)])
     constraints = folder / "constraints.txt"
     _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
     python = str(_python_in(folder))
-    install = [*_install_command(python), "--constraint", str(constraints)]
+    if find_spec("pip"):
+        install = [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
+    elif uv:
+        install = [uv, "pip", "install", "--quiet", "--python", python]
+    else:
+        raise _build_error("neither pip nor uv is installed")
+    install += ["--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
     _write(constraints, lock.requirements(lock.versions))
     # optional dependencies of the libraries that the run had installed, because results may depend on them
@@ -145,14 +156,6 @@ async def _install_all(lock: Lock, folder: Path) -> None:
     names = [name for name in optional_requirements(lines) if name in lock.versions and name not in lock.libraries]
     if optional := lock.requirements(names):
         await _install_each(install, optional)
-
-
-def _install_command(python: str) -> list[str]:
-    if find_spec("pip"):
-        return [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
-    if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "--quiet", "--python", python]
-    raise _build_error("neither pip nor uv is installed")
 
 
 def _write(path: Path, requirements: Iterable[str]) -> None:
@@ -203,12 +206,6 @@ def _build_error(log: str) -> MissingRequirement:
     unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
     remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
     return MissingRequirement(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
-
-
-def _parse_override(text: str) -> str:
-    if PINNED.fullmatch(text.strip()) is None:
-        raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy='For example: --with "networkx==3.2"')
-    return text.strip()
 
 
 def _python_in(folder: Path) -> Path:

@@ -118,19 +118,15 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
         for name, now_limit in asdict(sandbox).items()
         if type(now_limit) is int and type(limit := subject.sandbox.get(name)) is int and limit > now_limit
     ]
-    return (*found, *_other_packages(recorded, now, {canonical_name(info.distribution) for info in subject.libraries}))
+    then, installed = installed_versions(recorded), installed_versions(now)
+    others = then.keys() & installed.keys() - {canonical_name(info.distribution) for info in subject.libraries}
+    changed = [name for name in sorted(others - _INSTALLERS) if then[name] != installed[name]]
+    if changed:
+        listed = ", ".join(f"{name} {then[name]} -> {installed[name]}" for name in changed[:_MAX_LISTED])
+        more = f" and {len(changed) - _MAX_LISTED} more" if len(changed) > _MAX_LISTED else ""
+        found.append(f"other packages: {listed}{more}")
+    return tuple(found)
 
 
 def _isolation_level(environment: Environment) -> str:
     return environment.isolation.partition(":")[0].partition(" (")[0]
-
-
-def _other_packages(recorded: Environment, now: Environment, reported: set[str]) -> list[str]:
-    before, after = installed_versions(recorded), installed_versions(now)
-    names = before.keys() & after.keys() - reported - _INSTALLERS
-    changed = [name for name in sorted(names) if before[name] != after[name]]
-    if not changed:
-        return []
-    listed = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in changed[:_MAX_LISTED])
-    more = f" and {len(changed) - _MAX_LISTED} more" if len(changed) > _MAX_LISTED else ""
-    return [f"other packages: {listed}{more}"]

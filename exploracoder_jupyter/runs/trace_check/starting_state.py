@@ -89,7 +89,7 @@ async def require_state(base: Branch, subject: Subject, chosen: Sequence[Executi
 
     Raises:
         MissingRequirement: a library is not installed.
-        Lacking: a variable is missing.
+        MissingVariables: a variable is missing.
     """
     versions = parse_versions(subject.started.environment.packages)
     imported = {module for one in chosen if one.observation.ran for module in unconditional_imports(one.code)}
@@ -120,11 +120,7 @@ async def require_state(base: Branch, subject: Subject, chosen: Sequence[Executi
 
 
 def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Sequence[Execution]) -> None:
-    """Check that no execution failed because a variable of the live kernel is missing.
-
-    Raises:
-        Lacking: one did.
-    """
+    """Check that no execution failed because a variable of the live kernel is missing. MissingVariables: one did."""
     if not subject.started.environment.state.startswith("live"):
         return
     lost: dict[str, None] = {}

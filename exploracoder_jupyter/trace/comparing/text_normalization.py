@@ -122,15 +122,12 @@ def _mask(text: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str:
 
 def _without_progress(text: str) -> str:
     """Reduce progress bars to their words, without numbers and blocks."""
-    return "\n".join(_progress_words(line) if _is_progress_bar(line) else line for line in text.split("\n"))
-
-
-def _is_progress_bar(line: str) -> bool:
-    return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
-
-
-def _progress_words(line: str) -> str:
-    return " ".join(re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))) + f" {MASK}"
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if _PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)):
+            words = re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))
+            lines[place] = f"{' '.join(words)} {MASK}"
+    return "\n".join(lines)
 
 
 def _without_days(text: str, day: date) -> str:

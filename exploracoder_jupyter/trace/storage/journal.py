@@ -92,11 +92,7 @@ class Journal:
 
 
 def read(path: Path) -> list[Record]:
-    """Read the records of a journal, in order, skipping damaged lines.
-
-    Raises:
-        OSError: the file cannot be read at all.
-    """
+    """Read the records of a journal, in order, skipping damaged lines. OSError: the file cannot be read at all."""
     lines: list[dict[str, JsonValue]] = []
     for line in path.read_bytes().splitlines():
         with contextlib.suppress(ValueError, RecursionError):  # truncated, or not a journal

@@ -16,7 +16,6 @@ from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
-from exploracoder_jupyter.trace.module_distributions import providing_distributions
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import Journal
@@ -148,12 +147,6 @@ class TestReading:
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
 
-    def test_a_file_that_is_no_notebook_any_more_is_no_cover_either(self, trace):
-        notebook = json.loads(trace.read_text())
-        del notebook["nbformat"]
-        trace.write_text(json.dumps(notebook))
-        assert read_subject(trace).edited == {"notebook": "it cannot be read as a notebook"}
-
     @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
     def test_an_invalid_notebook_is_reported(self, trace, lacking):
         notebook = json.loads(trace.read_text())
@@ -168,10 +161,6 @@ class TestReading:
         trace.write_text(json.dumps(notebook))
         with pytest.raises(UsageError, match="later version"):
             read_subject(trace)
-
-    def test_a_missing_file_is_reported(self, tmp_path):
-        with pytest.raises(UsageError, match="no file"):
-            read_subject(tmp_path / "nowhere.ipynb")
 
 
 class TestSurroundings:
@@ -225,19 +214,6 @@ class TestSurroundings:
         with pytest.raises(UsageError, match=r"networkx came from a folder.*--with NAME==VERSION"):
             lock_of(begun("networkx"), ("numpy==2.3.0",))
         assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
-
-    @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
-    def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
-        assert providing_distributions(module, {package: "1.0", "other": "1.0"}) == [package]
-
-    def test_a_python_that_is_no_version_is_refused(self, trace):
-        def change(event):
-            if not isinstance(event, RunStarted):
-                return event
-            return replace(event, environment=replace(event.environment, python="/tmp/evil/python"))
-
-        with pytest.raises(UsageError, match="version of Python"):
-            lock_of(read_subject(written(trace, recorded(events(change)))), ())
 
 
 class TestNotebooksThatExplored:

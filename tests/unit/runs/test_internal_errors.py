@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.core.errors import EndpointError, InternalError
+from exploracoder_jupyter.core.errors import InternalError
 from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
@@ -83,17 +83,6 @@ async def test_outputs_that_cannot_be_compared_are_selected_by_other_evidence(mo
     run = a_run(answers(propose=[fenced(f"import math\nprint(math.sqrt({n}))") for n in (16, 16.0, 4)]))
     assert (await run_task(run)).verdict.outcome == "unchecked"
     assert len(failures(run)) == 1
-
-
-async def test_a_heuristic_that_means_what_it_raises_is_not_swallowed():
-    """Issue 14, item 0: what the user has to mend still ends the run."""
-
-    class Refusing(FewApis):
-        async def search(self, query, k):
-            raise EndpointError("no embeddings")
-
-    with pytest.raises(EndpointError):
-        await run_task(a_run(answers(), knowledge=Refusing(MATH)))
 
 
 class Broken(InlineBranch):
@@ -190,16 +179,6 @@ def test_an_internal_error_has_an_exit_status_of_its_own_and_all_fields(monkeypa
     shown = capsys.readouterr()
     assert "x = 1" in shown.out and "Trace: t.ipynb" in shown.out
     assert "An internal error occurred: E. Please report it." in shown.err
-
-
-def test_an_error_that_nothing_expects_is_an_internal_one(monkeypatch, capsys, tmp_path):
-    """Issue 14, item 0: also before there is a run."""
-    from exploracoder_jupyter import runs
-
-    monkeypatch.setattr(runs, "run", boom)
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "-t", "x", "--library", "statistics", "--json"]) == 3
-    assert "RuntimeError: boom" in json.loads(capsys.readouterr().out)["error"]
 
 
 class Inbox(io.StringIO):

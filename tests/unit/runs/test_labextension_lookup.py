@@ -67,10 +67,3 @@ def test_another_version_is_reported(folders):
     status, remedy = find_labextension()
     assert "version 0.0.1" in status
     assert "same version" in remedy
-
-
-def test_a_broken_configuration_disables_nothing(folders):
-    install(folders)
-    configure(folders / "env", {})
-    (folders / "env" / "labconfig" / "page_config.json").write_text("{")
-    assert find_labextension()[1] == ""

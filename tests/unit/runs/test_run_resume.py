@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
-from exploracoder_jupyter.trace import Trace, render
+from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
@@ -468,13 +468,3 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             prepare_replay(named, folder / "old.ipynb")
-
-
-def test_a_trace_that_was_written_as_it_grew_is_resumed_at_every_moment(tmp_path):
-    records = recorded([started(settings=SETTINGS), *complete_events()[1:-1]])
-    trace = Trace(tmp_path / "old.ipynb", interval=0.0)
-    for record in records:
-        trace.append(record)
-        order = again(tmp_path / "old.ipynb")
-        assert order.task.libraries == ("networkx",)
-    assert all(order.given.carried)

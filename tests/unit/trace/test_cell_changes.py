@@ -18,12 +18,10 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
     SubtaskStarted,
-    dump,
-    load,
 )
 from exploracoder_jupyter.core.run_state import fold
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_building import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
 from tests.unit.factories import (
@@ -83,14 +81,6 @@ def test_changes_build_exactly_the_cells_of_the_view():
         assert cells == view.cells
 
 
-def test_changes_applied_twice_change_nothing_more():
-    view, cells = CellView(), []
-    for state in states(complete_run()):
-        changes = view.update(state)
-        cells = apply(cells, changes)
-        assert apply(cells, changes) == cells
-
-
 def test_the_cells_follow_the_calling_cell():
     view, user = CellView(anchor="mine"), [{"id": "first"}, {"id": "mine"}, {"id": "last"}]
     cells = user
@@ -99,13 +89,6 @@ def test_the_cells_follow_the_calling_cell():
     assert [cell["id"] for cell in cells[:2]] == ["first", "mine"]
     assert cells[-1]["id"] == "last"
     assert cells[2:-1] == view.cells
-
-
-def test_a_record_that_changes_nothing_visible_causes_no_change():
-    view = CellView()
-    first, second, third, *_ = states(complete_run())
-    view.update(first), view.update(second)
-    assert view.update(third) == []
 
 
 def test_the_order_of_the_cells():
@@ -185,10 +168,6 @@ def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
     assert "**1.4** no code (the reply was empty)" in heading
 
 
-def test_code_that_is_only_blank_has_no_cell():
-    assert not by_candidate(viewed([started(), planned("a"), proposed("1.1", " \n")]))
-
-
 def test_the_heading_has_apis_and_reasons():
     heading = role(viewed(complete_events()), "subtask")[0]["source"]
     assert heading.startswith(
@@ -222,13 +201,6 @@ def test_a_revised_plan_drops_what_was_only_planned():
     plan = role(viewed(events), "plan")[0]["source"]
     assert "- ✗ **1.** a (failed): all failed\n- ○ **2.** z (planned)\n\n*Plan revised: b is not needed*" in plan
     assert "**3.**" not in plan
-
-
-def test_a_skipped_subtask_says_why():
-    events = [started(), planned("a"), SubtaskStarted("1", ()), SubtaskFinished("1", "skipped", "done by 1.1 already")]
-    cells = viewed(events)
-    assert "↷ **1.** a (skipped): done by 1.1 already" in role(cells, "plan")[0]["source"]
-    assert "↷ **Skipped**: done by 1.1 already" in role(cells, "subtask")[0]["source"]
 
 
 @pytest.mark.parametrize(
@@ -266,14 +238,6 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
     assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
     assert "jupyter" not in attempts["s2"]["metadata"]
     assert "%%explored s2" in attempts["s2"]["source"]
-
-
-def test_of_solutions_that_failed_the_one_that_was_kept_stays_open():
-    events = [started(), planned("a"), proposed("s1", "x = 1"), failed("s1", "AssertionError", "")]
-    events += [proposed("s2", "1/0"), failed("s2", "ZeroDivisionError", ""), finished("unsolved", "x = 1", "s1")]
-    attempts = by_candidate(viewed(events))
-    assert "jupyter" not in attempts["s1"]["metadata"]
-    assert attempts["s2"]["metadata"]["jupyter"]["source_hidden"]
 
 
 def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
@@ -386,21 +350,6 @@ def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_aga
     assert "**2.2** not finished" in role(cells, "subtask")[1]["source"]
 
 
-def test_after_a_retry_new_candidates_follow_the_old_ones_and_one_of_them_is_carried_forward():
-    again = [
-        SubtaskStarted("1", ()),
-        proposed("1.3", "x = 3"),
-        proposed("1.3r1", "x = 4", round=1),
-        proposed("1.4", "x = 5"),
-    ]
-    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"))
-    assert [id for id in by_candidate(cells) if id.startswith("1")] == ["1.1", "1.2", "1.3", "1.4", "1.3r1"]
-    assert fates(cells)["1.4"] == ("ok", None, False)
-    chosen = [CandidateSelected(Selection("1", "1.4", ("ran",))), SubtaskFinished("1", "done")]
-    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
-    assert [id for id, fate in fates(cells).items() if fate[1]] == ["1.4"]
-
-
 def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
     events = [
         Steered("choose", subtask="1", candidate="1.2"),
@@ -455,36 +404,6 @@ def test_a_plan_under_review_says_so_until_the_word_comes(word):
     assert waits not in role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
 
-def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
-    events = [started(), *EXPLORED, Steered("choose", subtask="1", candidate="1.2"), ran("1.2"), finished()]
-    records = recorded(events)
-    again = [load(dump(record)) for record in records]
-    assert [render(records[:n]) for n in range(len(records))] == [render(again[:n]) for n in range(len(again))]
-    assert Steered("choose", subtask="1", candidate="1.2") in [record.event for record in again]
-
-
-def test_going_back_to_an_unknown_subtask_changes_nothing():
-    assert cells_after(Steered("retry", subtask="9")) == cells_after()
-
-
-def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
-    view, check = CellView(), SCHEMA
-    check.check_schema(schema())
-    for state in states(complete_run()):
-        for change in view.update(state):
-            assert json.loads(change.model_dump_json()) == change.model_dump()
-        for cell in view.cells:
-            check.validate(generated_metadata(cell))
-    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
-
-
-def test_the_schema_refuses_what_is_not_ours():
-    good = generated_metadata(by_candidate(viewed(complete_events()))["1.1"])
-    for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
-        with pytest.raises(jsonschema.ValidationError):
-            SCHEMA.validate(bad)
-
-
 def test_ids_are_the_same_for_the_same_run_and_always_legal():
     assert [cell["id"] for cell in viewed(complete_events())] == [cell["id"] for cell in viewed(complete_events())]
     assert cell_id(RUN_ID, "candidate", "2.3r1") == f"explora-{RUN_ID}-candidate-2_3r1"
@@ -513,11 +432,6 @@ def test_nothing_foreign_becomes_markup():
             assert not re.search(r"<(script|img|a|em)\b|<strong>b|<li>item", shown)
             assert "$" not in cell["source"]
             assert "\\href" not in cell["source"]
-
-
-def test_an_unheard_of_candidate_is_passed_over():
-    assert viewed([started(), planned("a"), ran("9.9", stream("x"))])
-    assert viewed([ran("9.9")]) == []
 
 
 def test_what_is_in_backticks_is_code_and_nothing_more():

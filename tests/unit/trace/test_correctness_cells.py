@@ -1,7 +1,5 @@
 """What correctness testing shows: a cell for each input with its judgement, the program last; and in the summary."""
 
-from dataclasses import replace
-
 import jsonschema
 import pytest
 
@@ -12,8 +10,6 @@ from exploracoder_jupyter.core.events import (
     SolutionJudged,
     SolutionTested,
     SubtaskFinished,
-    dump,
-    load,
 )
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import (
@@ -26,11 +22,9 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
+from exploracoder_jupyter.trace import generated_metadata, render, schema
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
-from tests.unit.trace.test_cell_changes import apply
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -137,29 +131,9 @@ def test_a_missing_judgement_is_reported():
     assert cell.source == "**Solution s1** is being judged by its outputs."
 
 
-def test_a_program_that_is_wrong_because_of_one_input_is_not_called_wrong_on_another():
-    judgement = Judgement("wrong", "x", (Opinion("t1", "wrong", "x"),))
-    events = [replace(event, judgement=judgement) if event.kind == "solution_judged" else event for event in run()]
-    assert "judged" not in generated_metadata(about(render(recorded(events)), "test")[1])
-
-
 @pytest.mark.parametrize(("view", "expected"), [("all", 6), ("selected", 3), ("none", 0)])
 def test_only_what_is_asked_for_gets_cells(view, expected):
     assert len(about(render(recorded(run(view=view))), "test")) == expected
-
-
-def test_an_export_keeps_what_the_solution_gave():
-    notebook = without_unselected(render(recorded(run())))
-    assert shown(notebook)[4:] == [*[("test", "s2")] * 3, ("judgement", "s2"), ("solution", "s2"), ("summary", "")]
-
-
-@pytest.mark.parametrize("kept", ["s1", "s2"])
-def test_changes_of_cells_lead_to_what_is_rendered(kept):
-    view, cells = CellView(), []
-    for state in states(recorded(run(kept=kept))):
-        cells = apply(cells, view.update(state))
-    assert [cell["id"] for cell in cells] == [cell["id"] for cell in view.cells]
-    assert cells == view.cells
 
 
 def test_the_summary_lists_the_inputs_of_the_solution():
@@ -169,11 +143,6 @@ def test_the_summary_lists_the_inputs_of_the_solution():
         {"title": "broken", "status": "unusable", "judged": None},
     ]
     assert summarize_run(fold_all(recorded(run()[:5])))["tests"] == []
-
-
-def test_records_of_testing_come_back_as_they_were():
-    for record in recorded(run()):
-        assert load(dump(record)) == record
 
 
 def test_the_panel_and_the_sidebar_follow():

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
@@ -108,6 +109,15 @@ def test_where_outputs_were_cleared_the_rest_is_still_loaded(trace, tmp_path):
         r.event.observation for r in records if r.event.kind == "candidate_observed" and r.event.candidate == "s1"
     )
     assert "have been cleared" in solution.outputs[0]["text"]
+
+
+def test_an_edit_of_an_output_that_stands_in_its_cell_alone_is_found(trace, tmp_path):
+    def edit(notebook):
+        [cell] = [one for one in notebook.cells if one.source.startswith("%%explored 1.3\n")]
+        cell.outputs[0].data["image/png"] = a_picture(99)
+
+    edited = changed(trace, tmp_path, edit)
+    assert list(find_edited_cells(nbformat.read(edited, 4), load(edited))) == ["1.3"]
 
 
 def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):

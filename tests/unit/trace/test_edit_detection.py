@@ -76,12 +76,6 @@ def test_cells_that_changed_places_are_named(notebook):
     assert {name for name, why in edited(notebook).items() if why == "its cell was moved"} == {"1.1", "2.1r1"}
 
 
-def test_a_cell_that_was_moved_alone_is_named_alone(notebook):
-    moved = notebook.cells.pop(notebook.cells.index(candidate(notebook, "1.1")))
-    notebook.cells.append(moved)
-    assert edited(notebook) == {"1.1": "its cell was moved"}
-
-
 @pytest.mark.parametrize(("name", "value"), [("selected", True), ("status", "ok"), ("seconds", 99.0), ("round", 3)])
 def test_what_a_cell_says_of_itself_counts(notebook, name, value):
     candidate(notebook, "1.1").metadata.exploracoder_jupyter[name] = value

@@ -13,12 +13,10 @@ from exploracoder_jupyter.trace import find_problems, load, render, summarize_ru
 from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import Journal, read
-from exploracoder_jupyter.trace.storage.migration import STEPS
 from tests.unit.factories import complete_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 OLD = GOLDEN / "trace-version-1.ipynb"
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*recorded.ipynb"))
 LATER = SCHEMA_VERSION + 1
 
 
@@ -29,10 +27,6 @@ def facts(notebook):
 def written(path, notebook):
     path.write_text(nbformat.writes(notebook))
     return path
-
-
-def test_there_is_a_step_from_every_version_before():
-    assert list(STEPS) == list(range(1, SCHEMA_VERSION))
 
 
 def test_a_trace_of_version_1_is_read_as_before(tmp_path):
@@ -63,11 +57,6 @@ def test_a_journal_without_a_head_is_of_version_1(tmp_path):
     assert read(path) == [record for record in complete_run() if record.event.kind != "progress"]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_the_examples_open(path):
-    assert load(path)[0].event.kind == "run_started"
-
-
 def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = LATER
@@ -78,15 +67,6 @@ def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     assert records[1].event.level == "warning"
     assert f"format {LATER}" in records[1].event.text
     assert "later version" in "".join(cell.source for cell in render(records).cells)
-
-
-def test_a_later_trace_of_which_nobody_knows_how_it_began_warns_too(tmp_path):
-    notebook = render(complete_run())
-    facts(notebook)["schema_version"] = LATER
-    facts(notebook)["records"][0]["event"] = {"kind": "begun_otherwise"}
-    records = load(written(tmp_path / "run.ipynb", notebook))
-    assert f"format {LATER}" in records[0].event.text
-    assert records[1:] == complete_run()[1:]
 
 
 def test_a_journal_of_a_later_version_opens_with_a_warning(tmp_path):

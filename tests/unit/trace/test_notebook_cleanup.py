@@ -53,11 +53,6 @@ def test_clean_leaves_the_users_cells():
     assert len(notebook.cells) > 2
 
 
-def test_clean_takes_all_of_a_trace_but_its_solution():
-    [solution] = clean(render(complete_run()), keep_solution=True).cells
-    assert solution.source == "print('the end')"
-
-
 def test_clean_can_keep_the_solution():
     kept = clean(users_notebook(), keep_solution=True)
     assert [cell.source for cell in kept.cells] == ["x = 0", "print('the end')", "x = 1"]
@@ -84,11 +79,6 @@ def test_clean_can_name_one_run():
         *(change.id for change in changes),
     ]
     assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
-
-
-def test_notebooks_without_metadata_are_left_alone():
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", id="x")])
-    assert clean(notebook) == without_unselected(notebook) == notebook
 
 
 def test_the_summary_of_a_complete_run(tmp_path):

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
 from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
-from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
+from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 
 
@@ -58,12 +58,6 @@ def test_solutions_have_room_of_their_own():
     assert not omitted_values(fitted(room, figure, id="s1")[0])
     tested = room.fit(Record(0, 0.0, a_trial("s1", "y" * 60_000)))
     assert count_omitted([tested]) == (1, sum(omitted_values(tested.event.results[0].observation.outputs[0]).values()))
-
-
-def test_what_has_room_is_as_it_was():
-    for event in (ran("1.1", stream("x"), shown(image_png="x" * 5_000)), failed("1.2"), planned("Show")):
-        record = Record(0, 0.0, event)
-        assert SizeBudget().fit(record) == record
 
 
 def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():

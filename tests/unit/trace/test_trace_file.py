@@ -14,12 +14,11 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.events import ModelCalled, Record, SubtaskStarted
+from exploracoder_jupyter.core.events import ModelCalled, SubtaskStarted
 from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
 from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.trace import (
-    CellView,
     Journal,
     Redactor,
     Trace,
@@ -43,7 +42,6 @@ from tests.unit.factories import (
     ran,
     recorded,
     started,
-    states,
 )
 from tests.unit.sampling import sampled
 
@@ -72,13 +70,6 @@ def test_render_gives_a_valid_notebook_that_jupyter_can_open():
     assert notebook.metadata.language_info.version == "3.11.9"
     assert "Count the triangles" in notebook.cells[0].source
     assert "- **Libraries:** networkx 3.6.1" in notebook.cells[0].source
-
-
-def test_the_trace_shows_the_same_cells_as_the_live_view():
-    view = CellView()
-    for state in states(complete_run()):
-        view.update(state)
-    assert render(complete_run()).cells == view.cells
 
 
 def test_every_beginning_of_a_run_renders():
@@ -163,14 +154,6 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
     assert known[-1] == record.seq
 
 
-def test_rendering_waits_for_the_interval(tmp_path):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:-1], interval=1000)
-    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
-    trace.append(records[-1])
-    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == len(records)
-
-
 def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:20], interval=0)
@@ -236,22 +219,6 @@ def test_no_file_is_named_by_what_is_no_id_of_a_run():
     assert spare_journal_path("../../x") is spare_journal_path("") is None
 
 
-def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:-1])
-    before = path.read_bytes()
-
-    def fsync(file):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    trace.append(records[-1])
-    trace.close()
-    assert path.read_bytes() == before
-    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
-    assert load(path) == records
-
-
 def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:-1], interval=1000)
@@ -308,14 +275,6 @@ def test_a_trace_whose_folder_vanished_does_not_raise(tmp_path):
     trace = traced(path, complete_run())
     trace.close()
     assert "could not be written: No such file or directory." in trace.problem
-
-
-def test_the_journal_of_an_earlier_crash_is_set_aside(tmp_path):
-    path = tmp_path / "run.ipynb"
-    traced(path, complete_run()[:5], interval=1000)
-    traced(path, complete_run()).close()
-    assert load(tmp_path / "run.1.journal.jsonl") == complete_run()[:5]
-    assert load(path) == complete_run()
 
 
 def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
@@ -384,12 +343,6 @@ def test_redaction_leaves_everything_else_as_it_was():
     assert redactor.text("task-based risk-aware sk-learn-contrib-something bearer of bad news") == (
         "task-based risk-aware sk-learn-contrib-something bearer of bad news"
     )
-
-
-def test_a_secret_that_is_a_word_of_the_events_does_not_break_them():
-    redactor = Redactor(["run_started", "unchecked", "exploring", "interrupted", "candidate"])
-    for record in complete_run():
-        assert redactor.record(record).event.kind == record.event.kind
 
 
 def test_what_no_file_can_hold_is_replaced(tmp_path):
@@ -498,26 +451,6 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         assert caught.value.remedy
     with pytest.raises(UsageError, match="there is a file where a folder is needed"):
         default_path(file, "networkx", NOW)
-
-
-def test_records_keep_their_order_and_time(tmp_path):
-    path = tmp_path / "run.ipynb"
-    records = [Record(record.seq, record.at, record.event) for record in complete_run()]
-    traced(path, records).close()
-    assert [(record.seq, record.at) for record in load(path)] == [(record.seq, record.at) for record in records]
-
-
-@pytest.mark.parametrize(("show", "shown"), [("all", True), ("selected", False), ("none", False)])
-def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_complete(show, shown):
-    records = complete_run()
-    started = replace(records[0].event, settings={"view": {"show": show}})
-    records = [replace(records[0], event=started), *records[1:]]
-    notebook = render(records)
-    candidates = [cell for cell in notebook.cells if cell.source.startswith("%%explored")]
-    losers = [cell for cell in candidates if "explora-selected" not in cell.metadata.tags]
-    assert bool(losers) is shown
-    assert bool(candidates) is (show != "none")
-    assert len(notebook.metadata.exploracoder_jupyter.records) == len(records)
 
 
 def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
