@@ -147,14 +147,6 @@ class TestReading:
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
 
-    @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
-    def test_an_invalid_notebook_is_reported(self, trace, lacking):
-        notebook = json.loads(trace.read_text())
-        del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
-        trace.write_text(json.dumps(notebook))
-        assert find_explorations(trace) == ()
-        assert "no valid notebook" in read_subject(trace).edited["notebook"]
-
     def test_one_of_a_later_version_is_refused(self, trace):
         notebook = json.loads(trace.read_text())
         notebook["metadata"]["exploracoder_jupyter"]["schema_version"] = 99

@@ -1,6 +1,5 @@
 """Errors of our own: a heuristic that raises costs its result, any other error ends a run that keeps what it has."""
 
-import ast
 import io
 import json
 import threading
@@ -21,7 +20,7 @@ from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
 from tests.unit.pipeline.test_snippet_learning import FLOOR, ROOT, two_steps
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 
@@ -74,15 +73,6 @@ async def test_sources_that_raise_cost_their_results_only():
     run = replace(a_run(two_steps(), check="assert low == 4"), sources=sources)
     assert (await run_task(run)).verdict.outcome == "solved"
     assert len(failures(run)) == 2
-
-
-@pytest.mark.failing_heuristics
-async def test_outputs_that_cannot_be_compared_are_selected_by_other_evidence(monkeypatch):
-    """Issue 14, item 0: the same for the comparison of outputs."""
-    monkeypatch.setattr(ast, "literal_eval", boom)
-    run = a_run(answers(propose=[fenced(f"import math\nprint(math.sqrt({n}))") for n in (16, 16.0, 4)]))
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert len(failures(run)) == 1
 
 
 class Broken(InlineBranch):

@@ -19,7 +19,6 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
     SubtaskStarted,
 )
-from exploracoder_jupyter.core.run_state import fold
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
 from exploracoder_jupyter.trace import CellView, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_building import cell_id
@@ -190,19 +189,6 @@ def test_the_plan_has_statuses_in_words_and_cost():
     assert "Cost: 5 model calls, 600 tokens, 9 executions, 7 s." in done
 
 
-def test_a_revised_plan_drops_what_was_only_planned():
-    events = [
-        started(),
-        planned("a", "b", "c"),
-        SubtaskStarted("1", ()),
-        SubtaskFinished("1", "failed", "all failed"),
-        planned("a", "z", revision=1, reason="b is not needed"),
-    ]
-    plan = role(viewed(events), "plan")[0]["source"]
-    assert "- ✗ **1.** a (failed): all failed\n- ○ **2.** z (planned)\n\n*Plan revised: b is not needed*" in plan
-    assert "**3.**" not in plan
-
-
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
@@ -286,20 +272,6 @@ def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
         SCHEMA.validate(generated_metadata(cell))
 
 
-def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
-    view = CellView(anchor="mine")
-    *records, last = complete_run()
-    for state in states(records):
-        view.update(state)
-    before = by_candidate(view.cells)["1.1"]
-    state = fold(state, recorded([asked(3)])[0])
-    view.update(state)
-    assert by_candidate(view.cells)["1.1"] is before
-    state = fold(state, last)
-    view.update(state)
-    assert [change.id for change in view.update(fold(state, last))] == []
-
-
 EXPLORED = [
     planned("a", "b", "c"),
     SubtaskStarted("1", (api("networkx.Graph"),)),
@@ -362,20 +334,6 @@ def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_aw
     assert (fates(cells)["1.1"], fates(cells)["1.2"]) == (("ok", False, True), ("ok", True, False))
     assert by_candidate(cells)["1.2"]["outputs"] == [stream("again\n")]
     assert list(by_candidate(cells_after(*events, show="selected"))) == ["1.2"]
-
-
-def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_continue():
-    solving = [
-        *EXPLORED,
-        SubtaskFinished("2", "failed"),
-        proposed("s1", "1/0"),
-        failed("s1"),
-        proposed("s2", "2/0", round=1),
-    ]
-    cells = cells_after(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
-    assert [id for id in by_candidate(cells) if id.startswith("s")] == ["s1", "s2", "s3"]
-    assert (fates(cells)["s1"], fates(cells)["s2"]) == (("error", False, True), ("interrupted", False, True))
-    assert fates(cells)["s3"] == ("running", None, False)
 
 
 def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place():

@@ -1,7 +1,6 @@
 """What correctness testing shows: a cell for each input with its judgement, the program last; and in the summary."""
 
 import jsonschema
-import pytest
 
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.events import (
@@ -129,11 +128,6 @@ def test_a_missing_judgement_is_reported():
     under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
     [cell] = about(render(recorded(under_way)), "judgement")
     assert cell.source == "**Solution s1** is being judged by its outputs."
-
-
-@pytest.mark.parametrize(("view", "expected"), [("all", 6), ("selected", 3), ("none", 0)])
-def test_only_what_is_asked_for_gets_cells(view, expected):
-    assert len(about(render(recorded(run(view=view))), "test")) == expected
 
 
 def test_the_summary_lists_the_inputs_of_the_solution():

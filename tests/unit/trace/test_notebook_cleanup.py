@@ -127,19 +127,6 @@ def test_the_summary_of_a_complete_run(tmp_path):
 def test_the_summary_of_a_run_that_was_cut_off():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     summary = summarize_run(fold_all(recorded(events)))
-    assert (summary["status"], summary["reason"], summary["solution"]) == (
-        "stopped",
-        "The run was cut off before its end.",
-        None,
-    )
-    assert summary["usage"] == {
-        "calls": 2,
-        "prompt_tokens": 200,
-        "completion_tokens": 40,
-        "seconds": (len(events) - 1) * 0.5,
-        "executions": 6,
-        "cached_tokens": 0,
-        "cost": None,
-        "currency": "",
-    }
+    assert (summary["status"], summary["solution"]) == ("stopped", None)
+    assert (summary["usage"]["calls"], summary["usage"]["seconds"]) == (2, (len(events) - 1) * 0.5)
     assert summarize_run(fold_all([]))["status"] == "stopped"

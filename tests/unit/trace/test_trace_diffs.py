@@ -7,7 +7,6 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished
-from exploracoder_jupyter.core.trace_peek import list_traces
 from exploracoder_jupyter.trace import Trace, load, render
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import complete_run, recorded, shown
@@ -86,16 +85,6 @@ def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
         first["cells"][path[1]]["metadata"]["exploracoder_jupyter"]["role"] for path in in_cells if "source" in path
     }
     assert roles == {"task", "plan", "summary"}
-
-
-def test_traces_are_listed_with_their_task_and_verdict_also_after_jupyter_saved_them(tmp_path):
-    folder = tmp_path / "explorations"
-    folder.mkdir()
-    path = folder / "run.ipynb"
-    written(path, complete_run())
-    [listed] = list_traces(tmp_path)
-    assert (listed.task, listed.outcome) == ("Count the triangles of the karate club graph.", "solved")
-    assert listed.started == complete_run()[0].at
 
 
 def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
