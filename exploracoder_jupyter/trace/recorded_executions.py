@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
 )
 from exploracoder_jupyter.core.run_state import SOLUTION, fold_all
-from exploracoder_jupyter.core.types import Candidate, InputRun, InventedInput, Observation
+from exploracoder_jupyter.core.types import Candidate, InventedInput, Observation
 
 Kind = Literal["candidate", "solution", "input"]
 
@@ -87,8 +87,11 @@ class _State:
             case InputsInvented(inputs=inputs):
                 self.inputs |= {given.id: given for given in inputs}
             case SolutionTested(candidate=candidate, results=results):
+                program = self.proposed.get(candidate)
                 for result in results:
-                    self._test(candidate, result)
+                    if program and (given := self.inputs.get(result.input)):
+                        id_ = f"{candidate}-{result.input}"
+                        self._put(Execution(id_, "input", program.code, result.observation, given=given))
 
     def _observe(self, event: CandidateObserved) -> None:
         candidate = self.proposed.get(event.candidate)
@@ -99,12 +102,6 @@ class _State:
         start = self.before.get(candidate.subtask, self.state) if candidate.edits else self.state
         parent = "" if is_solution else candidate.parent or start
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
-
-    def _test(self, candidate: str, result: InputRun) -> None:
-        program, given = self.proposed.get(candidate), self.inputs.get(result.input)
-        if program and given:
-            id_ = f"{candidate}-{result.input}"
-            self._put(Execution(id_, "input", program.code, result.observation, given=given))
 
     def _put(self, execution: Execution) -> None:
         self.done.pop(execution.id, None)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished
 from exploracoder_jupyter.core.message_formatting import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import (
@@ -183,28 +183,24 @@ def heading_markdown(section: Section, *, over: bool) -> str:
     """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
-    parts += [_request_line(wish) for wish in section.wishes]
+    for wish in section.wishes:
+        what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
+        parts.append(f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*")
     parts += search_markdown(section.searches, section.lookups)
     return _paragraphs(*parts, _outcomes(section, over=over), _selection(section))
-
-
-def _request_line(wish: Steered) -> str:
-    what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
-    return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
 
 
 def notice_markdown(notices: Sequence[Notice]) -> str:
     """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
-    return "\n\n".join([quoted, *(_traceback_block(notice.details) for notice in notices if notice.details)])
-
-
-def _traceback_block(traceback: str) -> str:
-    """Render the traceback of an internal error, collapsed; without blank lines, which would end the block."""
-    lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
-    shown = "\n".join(filter(None, lines))
-    return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
+    blocks = [quoted]
+    for notice in notices:
+        if notice.details:  # the traceback of an internal error, without blank lines, which would end the block
+            lines = [f"{'&nbsp;' * (len(one) - len(one.lstrip()))}{html(one)}" for one in notice.details.splitlines()]
+            shown = "\n".join(filter(None, lines))
+            blocks.append(f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>")
+    return "\n\n".join(blocks)
 
 
 def summary_markdown(run: RunState, finished: RunFinished) -> str:
@@ -221,18 +217,15 @@ def verdict_markdown(verdict: Verdict, *, where: str = "above") -> str:
 def _plan_list(run: RunState) -> str:
     if not run.subtasks:
         return "*No plan was made.*" if run.finished else "*Planning…*" if run.library else "*Reading the libraries…*"
-    return "\n".join(_plan_item(section, over=run.finished is not None) for section in run.subtasks)
-
-
-def _plan_item(section: Section, *, over: bool) -> str:
-    title = prose(clip(section.subtask.title, 300))
-    if over and not section.settled:
-        state = "■ **{id}.** {title} (not finished)"
-    else:
-        word = "ran" if section.status == "done" else section.status  # whether its result is correct is not known
-        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({word})"
-    why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
-    return "- " + state.format(id=prose(section.subtask.id), title=title) + why
+    items = []
+    for section in run.subtasks:
+        symbol, word = _SYMBOLS[section.status], section.status.replace("done", "ran")  # ran, but maybe not correctly
+        if run.finished and not section.settled:
+            symbol, word = "■", "not finished"
+        why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
+        title = prose(clip(section.subtask.title, 300))
+        items.append(f"- {symbol} **{prose(section.subtask.id)}.** {title} ({word}){why}")
+    return "\n".join(items)
 
 
 def _cost_line(run: RunState) -> str:
