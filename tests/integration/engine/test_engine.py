@@ -100,7 +100,7 @@ def test_a_run_from_order_to_summary(engine):
     (trace,) = engine.traces()
     nbformat.validate(trace)
     assert last.summary["trace"] in {message.path for message in messages if message.type == "trace_at"}
-    shown = {change.id for message in messages if message.type == "cells_changed" for change in message.changes}
+    shown = {change.id for message in messages if message.type == "cells" for change in message.changes}
     assert any(cell.id in shown for cell in trace.cells)
 
 

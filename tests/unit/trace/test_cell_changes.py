@@ -39,6 +39,7 @@ from tests.unit.factories import (
     states,
     stream,
 )
+from tests.unit.trace.views import viewed, with_role
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -58,19 +59,8 @@ def apply(cells, changes):
     return cells
 
 
-def viewed(events, **options):
-    view = CellView(**options)
-    for state in states(recorded(events)):
-        view.update(state)
-    return view.cells
-
-
 def by_candidate(cells):
     return {found["candidate"]: cell for cell in cells if (found := generated_metadata(cell)) and "candidate" in found}
-
-
-def role(cells, name):
-    return [cell for cell in cells if generated_metadata(cell)["role"] == name]
 
 
 def test_changes_build_exactly_the_cells_of_the_view():
@@ -119,16 +109,16 @@ def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
             assert first == f"%%explored {id}"
             assert body.strip()
             assert {"explora-candidate", "skip-execution"} <= set(cell["metadata"]["tags"])
-    [solution] = role(cells, "solution")
+    [solution] = with_role(cells, "solution")
     assert solution["source"] == "print('the end')"
     assert solution["metadata"]["tags"] == ["explora-solution"]
 
 
 def test_a_notebook_of_its_own_loads_the_magic_of_its_candidates_and_the_users_does_not():
-    [setup] = role(viewed(complete_events()), "setup")
+    [setup] = with_role(viewed(complete_events()), "setup")
     assert setup["source"] == "%load_ext exploracoder_jupyter"
     assert setup["metadata"]["tags"] == ["skip-execution"]
-    assert role(viewed(complete_events(), anchor="mine"), "setup") == []
+    assert with_role(viewed(complete_events(), anchor="mine"), "setup") == []
 
 
 def test_losers_are_collapsed_once_the_choice_is_known():
@@ -156,19 +146,19 @@ def test_a_killed_candidate_says_what_killed_it():
     events = [started(), planned("a"), proposed("1.1", "x"), CandidateObserved("1.1", observation)]
     cells = viewed(events)
     assert "out of memory" in json.dumps(by_candidate(cells)["1.1"]["outputs"])
-    assert "kernel died (The kernel died: out of memory)" in role(cells, "subtask")[0]["source"]
+    assert "kernel died (The kernel died: out of memory)" in with_role(cells, "subtask")[0]["source"]
 
 
 def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
     cells = viewed(complete_events())
     assert not {"1.3", "1.4"} & set(by_candidate(cells))
-    heading = role(cells, "subtask")[0]["source"]
+    heading = with_role(cells, "subtask")[0]["source"]
     assert "**1.3** same code as 1.2, not run again" in heading
     assert "**1.4** no code (the reply was empty)" in heading
 
 
 def test_the_heading_has_apis_and_reasons():
-    heading = role(viewed(complete_events()), "subtask")[0]["source"]
+    heading = with_role(viewed(complete_events()), "subtask")[0]["source"]
     assert heading.startswith(
         "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
     )
@@ -179,12 +169,12 @@ def test_the_heading_has_apis_and_reasons():
 def test_the_plan_has_statuses_in_words_and_cost():
     events = complete_events()
     at = next(index for index, event in enumerate(events) if isinstance(event, SubtaskStarted))
-    plan = role(viewed(events[: at + 1]), "plan")[0]["source"]
+    plan = with_role(viewed(events[: at + 1]), "plan")[0]["source"]
     assert "- ▶ **1.** Load the graph (exploring)\n- ○ **2.** Count triangles (planned)" in plan
     assert (
         "Cost so far: 1 model call, 120 tokens, 0 executions. Expected in all: about 8 calls and 12,000 tokens." in plan
     )
-    done = role(viewed(events), "plan")[0]["source"]
+    done = with_role(viewed(events), "plan")[0]["source"]
     assert "- ✓ **1.** Load the graph (ran)\n- ✓ **2.** Count triangles (ran)" in done
     assert "Cost: 5 model calls, 600 tokens, 9 executions, 7 s." in done
 
@@ -200,7 +190,7 @@ def test_the_plan_has_statuses_in_words_and_cost():
 )
 def test_the_summary_says_the_verdict_in_words(outcome, words):
     cells = viewed([*complete_events()[:-1], finished(outcome)])
-    [summary] = role(cells, "summary")
+    [summary] = with_role(cells, "summary")
     assert words in summary["source"]
     assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
     assert "- Time: 7 s" in summary["source"], "as the run itself counts it"
@@ -219,7 +209,7 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
         finished("unsolved", "2/0", "s2"),
     ]
     cells = viewed(events)
-    assert role(cells, "solution") == []
+    assert with_role(cells, "solution") == []
     attempts = by_candidate(cells)
     assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
     assert "jupyter" not in attempts["s2"]["metadata"]
@@ -233,7 +223,7 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     heading, solution = cells[-3:-1]
     assert "**It was not run as a whole.**" in heading["source"]
     assert (generated_metadata(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
-    assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
+    assert "■ **2.** Count triangles (not finished)" in with_role(cells, "plan")[0]["source"]
     SCHEMA.validate(generated_metadata(solution))
 
 
@@ -241,16 +231,16 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished():
     events = [started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "y")]
     cells = viewed([*events, finished("stopped", None, reason="By the user.")])
     assert "running" not in "".join(cell["source"] for cell in cells)
-    assert "Tried: **1.1** not finished." in role(cells, "subtask")[0]["source"]
-    assert "Tried: **s1** not finished." in role(cells, "subtask")[1]["source"]
-    assert {generated_metadata(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
-    assert "**1.1** running" in role(viewed(events), "subtask")[0]["source"]
+    assert "Tried: **1.1** not finished." in with_role(cells, "subtask")[0]["source"]
+    assert "Tried: **s1** not finished." in with_role(cells, "subtask")[1]["source"]
+    assert {generated_metadata(cell)["status"] for cell in with_role(cells, "candidate")} == {"interrupted"}
+    assert "**1.1** running" in with_role(viewed(events), "subtask")[0]["source"]
 
 
 def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
     events = complete_events()
-    assert role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
-    assert role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
+    assert with_role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
+    assert with_role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
 
 
 @pytest.mark.parametrize(
@@ -316,10 +306,10 @@ def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_aga
         "2.1": ("ok", False, True),
         "2.2": ("interrupted", False, True),
     }
-    plan, heading = role(cells, "plan")[0]["source"], role(cells, "subtask")[0]["source"]
+    plan, heading = with_role(cells, "plan")[0]["source"], with_role(cells, "subtask")[0]["source"]
     assert "▶ **1.** a (exploring)\n- ○ **2.** b (planned)\n- ○ **3.** c (planned)" in plan
     assert "*Explored again by the user: use \\*two\\**" in heading
-    assert "**2.2** not finished" in role(cells, "subtask")[1]["source"]
+    assert "**2.2** not finished" in with_role(cells, "subtask")[1]["source"]
 
 
 def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
@@ -342,7 +332,7 @@ def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place(
         Steered("replan"),
         PlanMade(Plan((Subtask("1", "a"), Subtask("4", "new"), Subtask("3", "c")), 1), "changed by the user"),
     ]
-    plan = role(cells_after(*events), "plan")[0]["source"]
+    plan = with_role(cells_after(*events), "plan")[0]["source"]
     assert (
         "▶ **1.** a (exploring)\n- ↷ **2.** b (skipped): no longer planned\n"
         "- ○ **4.** new (planned)\n- ○ **3.** c (planned)\n\n*Plan revised: changed by the user*" in plan
@@ -352,14 +342,14 @@ def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place(
 def test_a_skipped_subtask_carries_nothing_forward():
     cells = cells_after(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
     assert (fates(cells)["2.1"], fates(cells)["2.2"]) == (("ok", False, True), ("interrupted", False, True))
-    assert "↷ **2.** b (skipped): skipped by the user" in role(cells, "plan")[0]["source"]
+    assert "↷ **2.** b (skipped): skipped by the user" in with_role(cells, "plan")[0]["source"]
 
 
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
 def test_a_plan_under_review_says_so_until_the_word_comes(word):
     waits = "**The plan is waiting for your review.**"
-    assert waits in role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
-    assert waits not in role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits in with_role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits not in with_role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
 
 def test_ids_are_the_same_for_the_same_run_and_always_legal():

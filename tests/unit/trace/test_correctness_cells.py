@@ -24,6 +24,7 @@ from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunConte
 from exploracoder_jupyter.trace import generated_metadata, render, schema
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
+from tests.unit.trace.views import with_role
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -74,10 +75,6 @@ def shown(notebook):
     ]
 
 
-def about(notebook, role):
-    return [cell for cell in notebook.cells if (found := generated_metadata(cell)) and found["role"] == role]
-
-
 def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
     notebook = render(recorded(run()))
     assert shown(notebook)[3:] == [
@@ -95,7 +92,7 @@ def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
 
 
 def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
-    cell = about(render(recorded(run())), "test")[0]
+    cell = with_role(render(recorded(run())).cells, "test")[0]
     assert cell.source == "%%explored s1-t1\n# NaN in both rows\ndf = frame()\n# here s1 runs, as above\ndiffering(df)"
     assert cell.outputs == [stream("[(nan, nan)]\n")]
     assert {"skip-execution", "explora-candidate"} <= set(cell.metadata.tags)
@@ -105,7 +102,7 @@ def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
 
 
 def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged():
-    _, failed, broken = about(render(recorded(run())), "test")[3:]
+    _, failed, broken = with_role(render(recorded(run())).cells, "test")[3:]
     assert failed.outputs[0].ename == "TypeError"
     assert (generated_metadata(failed)["status"], generated_metadata(failed)["judged"]) == ("error", "right")
     assert "judged" not in generated_metadata(broken)
@@ -113,7 +110,7 @@ def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged(
 
 
 def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
-    first, second = (cell.source for cell in about(render(recorded(run())), "judgement"))
+    first, second = (cell.source for cell in with_role(render(recorded(run())).cells, "judgement"))
     assert first.startswith("**Solution s1** judged by its outputs: **✗ wrong**: NaN is paired with NaN.\n")
     assert "- NaN in both rows: ✗ wrong" in first
     assert "broken: left out, because the input itself fails" in first
@@ -123,10 +120,10 @@ def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
 
 def test_a_missing_judgement_is_reported():
     events = [event for event in run() if event.kind != "solution_judged"]
-    [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
+    [first, _] = (cell.source for cell in with_role(render(recorded(events)).cells, "judgement"))
     assert first == "**Solution s1** was run on generated inputs, but not judged."
     under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
-    [cell] = about(render(recorded(under_way)), "judgement")
+    [cell] = with_role(render(recorded(under_way)).cells, "judgement")
     assert cell.source == "**Solution s1** is being judged by its outputs."
 
 

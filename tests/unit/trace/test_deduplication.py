@@ -9,11 +9,12 @@ from functools import cache
 import nbformat
 import pytest
 
-from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace import find_problems, load, render, trace_document
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
+from tests.unit.trace.views import traced
 
 LARGE = 1_000_000
 """Bytes of a trace that is large here."""
@@ -47,9 +48,7 @@ def large(count=20):
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "run.ipynb"
-    trace = Trace(path, interval=1e6)
-    for record in large():
-        trace.append(record)
+    trace = traced(path, large(), interval=1e6)
     trace.close()
     assert trace.problem is None
     return path
@@ -127,9 +126,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
     code = [one for n in range(16) for one in (proposed(f"2.{n}", f"g({n})"), ran(f"2.{n}", output, error))]
     events = recorded([started(), planned("Show"), *code, finished()])
     path = tmp_path / "run.ipynb"
-    trace = Trace(path, interval=1e6)
-    for record in events:
-        trace.append(record)
+    trace = traced(path, events, interval=1e6)
     trace.close()
     assert trace.problem is None
     assert load(path) == events

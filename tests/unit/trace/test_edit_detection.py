@@ -10,6 +10,7 @@ from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.edit_detection import edited_cell_names, find_edited_cells
 from tests.unit.factories import complete_run
+from tests.unit.trace.views import facts
 
 RECORDS = complete_run()
 
@@ -32,10 +33,6 @@ def candidate(notebook, id_):
 
 def edited(notebook):
     return find_edited_cells(notebook, RECORDS)
-
-
-def facts(notebook):
-    return notebook.metadata.exploracoder_jupyter
 
 
 def test_a_trace_that_nobody_touched_is_as_it_was(notebook):

@@ -14,14 +14,11 @@ from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import read
 from tests.unit.factories import complete_run
+from tests.unit.trace.views import facts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 OLD = GOLDEN / "trace-version-1.ipynb"
 LATER = SCHEMA_VERSION + 1
-
-
-def facts(notebook):
-    return notebook["metadata"]["exploracoder_jupyter"]
 
 
 def written(path, notebook):

@@ -7,7 +7,8 @@ import nbformat
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summarize_run, without_unselected
-from tests.unit.factories import complete_events, complete_run, recorded, started, states
+from tests.unit.factories import complete_events, complete_run, recorded, started
+from tests.unit.trace.views import viewed
 
 
 def roles(notebook):
@@ -18,11 +19,9 @@ def roles(notebook):
 
 def users_notebook():
     """A user's notebook in which a run left its cells between two of the user's."""
-    view = CellView(anchor="mine")
-    for state in states(complete_run()):
-        view.update(state)
+    cells = viewed(complete_events(), anchor="mine")
     mine = [nbformat.v4.new_code_cell(f"x = {number}", id=f"mine-{number}") for number in range(2)]
-    generated = [nbformat.from_dict(cell) for cell in view.cells]
+    generated = [nbformat.from_dict(cell) for cell in cells]
     return nbformat.v4.new_notebook(cells=[mine[0], *generated, mine[1]])
 
 

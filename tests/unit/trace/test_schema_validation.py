@@ -11,16 +11,13 @@ from exploracoder_jupyter.trace import find_problems, render
 from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from tests.unit.factories import complete_run
 from tests.unit.sampling import sampled
+from tests.unit.trace.views import facts
 
 ROOT = Path(__file__).parents[3]
 OLDER = [
     Path(__file__).parents[1] / "golden" / "trace-version-1.ipynb",
     *sorted((ROOT / "examples").glob("*recorded.ipynb")),
 ]
-
-
-def facts(notebook):
-    return notebook.metadata.exploracoder_jupyter
 
 
 def test_the_schema_is_current():

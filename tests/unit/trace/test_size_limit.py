@@ -10,11 +10,12 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace import find_problems, load, render, trace_document
 from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
+from tests.unit.trace.views import traced
 
 
 def a_picture(seed, size=30_000):
@@ -91,9 +92,7 @@ def flooded(tmp_path_factory):
     path = tmp_path_factory.mktemp("flood") / "run.ipynb"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_document, "MAX_DUPLICATED", ROOM // 10)
-        trace = Trace(path, interval=1e6, room=SizeBudget(most=ROOM))
-        for record in events:
-            trace.append(record)
+        trace = traced(path, events, interval=1e6, room=SizeBudget(most=ROOM))
         trace.close()
         assert trace.problem is None
         yield path, events

@@ -7,18 +7,17 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished
-from exploracoder_jupyter.trace import Trace, load, render
+from exploracoder_jupyter.trace import load, render
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
+from tests.unit.trace.views import traced
 
 RUNS = {"complete": complete_run(), "tested": recorded(a_tested_run()), "cut off": complete_run()[:17]}
 
 
 def written(path, records):
-    trace = Trace(path)
-    for record in records:
-        trace.append(record)
+    trace = traced(path, records)
     trace.close()
     return path.read_bytes()
 

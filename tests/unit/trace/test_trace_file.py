@@ -42,19 +42,13 @@ from tests.unit.factories import (
     started,
 )
 from tests.unit.sampling import sampled
+from tests.unit.trace.views import traced
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def traced(path, records, **options):
-    trace = Trace(path, **options)
-    for record in records:
-        trace.append(record)
-    return trace
 
 
 def test_render_gives_a_valid_notebook_that_jupyter_can_open():
