@@ -30,7 +30,7 @@ from exploracoder_jupyter.runs.exploration_run import CellListener, OutputListen
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
-from exploracoder_jupyter.runs.recorded.trace_loader import load_records
+from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering, in_repository
 from exploracoder_jupyter.runs.trace_check import starting_state
@@ -83,11 +83,7 @@ def prepare_replay(
     out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED_SUFFIX}.ipynb")
     if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
-    records = load_records(trace)
-    recorded_run = fold_all(records)
-    started = recorded_run.started
-    if started is None:
-        raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
+    records, recorded_run, started = load_started_run(trace)
     progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
     layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
     # a run may have explored at once for a reason that does not hold for a replay, as a review

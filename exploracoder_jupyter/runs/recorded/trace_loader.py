@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.events import Record, RunStarted
+from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.trace import load
 from exploracoder_jupyter.trace.storage.stored_records import run_metadata
 
@@ -18,6 +19,15 @@ def load_records(path: Path) -> list[Record]:
         return load(path)
     except UsageError as error:
         raise (_reason(path) or error) from None
+
+
+def load_started_run(path: Path) -> tuple[list[Record], RunState, RunStarted]:
+    """Load the records of a trace with the state after them and the start of the run, without which UsageError."""
+    records = load_records(path)
+    run = fold_all(records)
+    if run.started is None:
+        raise UsageError(f"The trace {path.name} does not record which task was run.", remedy="Explore it again.")
+    return records, run, run.started
 
 
 def _reason(path: Path) -> UsageError | None:
