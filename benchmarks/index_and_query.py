@@ -23,7 +23,7 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.runs.environment_key import environment_key
+from exploracoder_jupyter.runs.construction.knowledge_factory import environment_key
 
 SIZES = (100, 1_000, 3_000, 10_000)
 QUERIES = 40

@@ -20,7 +20,7 @@ import anyio
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.runs.runnable_examples import runnable_examples
+from exploracoder_jupyter.runs.library_search import runnable_examples
 
 DRAWN = 150
 

@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +26,8 @@ from typing import TYPE_CHECKING, TextIO
 from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import InternalError, UsageError, to_explora_error
-from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.types import Output, RepositoryTask, Task
+from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.protocol import engine_messages
-from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
     Failed,
@@ -47,7 +46,7 @@ from exploracoder_jupyter.protocol.engine_messages import (
 from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, ResumePoint, RunSteering
+    from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, RunSteering
 
 GRACE = 4.5
 """Seconds from a request to stop until the process exits, whatever is still in progress."""
@@ -129,12 +128,7 @@ class Engine:
             os._exit(0)
         steering.stop()
 
-    def send_trace_path(self, path: Path) -> None:
-        """Send the path of the trace."""
-        self._outbox.send(TraceAt(path=str(path)))
-
     def _send_last(self, message: Finished | Failed) -> None:
-        """Send the last message and wait for a slow reader; less long after a request to stop."""
         self._outbox.send(message)
         self._outbox.close(seconds=2.0 if self._stop_requested else GRACE)
 
@@ -154,50 +148,42 @@ class Engine:
 
         steering, line = RunSteering(), KernelForkClient(self._outbox.send)
         self._kernel_line = line
-        self._attach_steering(steering)
+        with self._steering_lock:
+            self._steering = steering
+            for control in self._pending_controls:
+                steering.send(control)
 
         async def execute() -> dict[str, JsonValue]:
             order = _build_order(start, line)
             execute_order = partial(replay, _build_replay(start.replay, order)) if start.replay else partial(run, order)
+            send = self._outbox.send
             return dict(
                 await execute_order(
-                    self._send_record,
+                    lambda record: send(RecordMessage(record=record)),
                     steering=steering,
-                    on_trace_created=self.send_trace_path,
-                    cells=self._send_cell_changes if start.cells else None,
-                    solution=self._send_solution,
+                    on_trace_created=lambda path: send(TraceAt(path=str(path))),
+                    cells=(lambda changes: send(CellsChanged(changes=changes))) if start.cells else None,
+                    solution=lambda outputs: send(SolutionShown(outputs=outputs)),
                 )
             )
 
         return anyio.run(execute)
 
-    def _send_record(self, record: Record) -> None:
-        self._outbox.send(RecordMessage(record=record))
-
-    def _send_cell_changes(self, changes: list[CellChange]) -> None:
-        self._outbox.send(CellsChanged(changes=changes))
-
-    def _send_solution(self, outputs: list[Output]) -> None:
-        self._outbox.send(SolutionShown(outputs=outputs))
-
     def _read_start(self) -> Start:
-        line = self._inbox.readline()
-        try:
-            message = decode_to_engine(line)
-        except ValidationError as error:
-            raise _not_a_start_message() from error
+        message: ToEngine | None = None
+        with suppress(ValidationError):
+            message = decode_to_engine(self._inbox.readline())
         if not isinstance(message, Start):
-            raise _not_a_start_message()
+            remedy = "The engine is started by the magic, not by hand."
+            raise UsageError("The first line is not a start message.", remedy=remedy)
         return message
 
     def _read_controls(self) -> None:
         for line in self._inbox:
             try:
-                message = decode_to_engine(line)
+                self._handle(decode_to_engine(line))
             except ValidationError:
                 traceback.print_exc()
-                continue
-            self._handle(message)
         if self._kernel_line:
             self._kernel_line.gone()
         self.stop()
@@ -209,21 +195,11 @@ class Engine:
             case KernelForked() if self._kernel_line:
                 self._kernel_line.answered(message)
             case Skip() | Retry() | Choose() | Replan() | Explore() | RunEdited():
-                self._steer(message)
-
-    def _steer(self, control: Control) -> None:
-        """Apply the control to the run now, or as soon as its modules are imported."""
-        with self._steering_lock:
-            if self._steering:
-                self._steering.send(control)
-            else:
-                self._pending_controls.append(control)
-
-    def _attach_steering(self, steering: RunSteering) -> None:
-        with self._steering_lock:
-            self._steering = steering
-            for control in self._pending_controls:
-                steering.send(control)
+                with self._steering_lock:
+                    if self._steering:
+                        self._steering.send(message)
+                    else:  # the modules of the run are being imported
+                        self._pending_controls.append(message)
 
 
 def main() -> int:
@@ -265,15 +241,14 @@ def _exit_after(seconds: float, *, first: Callable[[], None]) -> None:
     timer.start()
 
 
-def _not_a_start_message() -> UsageError:
-    return UsageError(
-        "The first line is not a start message.", remedy="The engine is started by the magic, not by hand."
-    )
-
-
 def _build_order(start: Start, line: KernelForkClient) -> Order:
-    from exploracoder_jupyter.runs import Order, in_repository, resume_order
+    from exploracoder_jupyter.runs import CarriedSubtask, Order, ResumePoint, in_repository, resume_order
 
+    given = None
+    if begin := start.given:
+        last = len(begin.code) - 1
+        carried = (CarriedSubtask(code, chosen=begin.chosen and place == last) for place, code in enumerate(begin.code))
+        given = ResumePoint(tuple(begin.plan), tuple(carried), begin.hint)
     order = Order(
         task=Task(
             text=start.task,
@@ -292,11 +267,11 @@ def _build_order(start: Start, line: KernelForkClient) -> Order:
         live=line.kernel(start.live) if start.live else None,
         mentioned=tuple(start.live.mentioned) if start.live else (),
         steerable=True,
-        given=_convert_given(start.given) if start.given else None,
+        given=given,
     )
-    if given := start.repository:
-        task = RepositoryTask(given.target, tuple(given.tests), given.command)
-        order = in_repository(order, Path(given.path), task)
+    if repository := start.repository:
+        task = RepositoryTask(repository.target, tuple(repository.tests), repository.command)
+        order = in_repository(order, Path(repository.path), task)
     resume = start.resume
     return resume_order(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
@@ -306,14 +281,6 @@ def _build_replay(request: engine_messages.Replay, order: Order) -> Replay:
 
     trace, out = Path(order.workdir, request.trace), Path(order.workdir, request.out)
     return prepare_replay(trace, out, delay=request.delay, kernel=request.kernel, order=replace(order, steerable=False))
-
-
-def _convert_given(given: engine_messages.Continuation) -> ResumePoint:
-    from exploracoder_jupyter.runs import CarriedSubtask, ResumePoint
-
-    last = len(given.code) - 1
-    carried = (CarriedSubtask(code, chosen=given.chosen and place == last) for place, code in enumerate(given.code))
-    return ResumePoint(tuple(given.plan), tuple(carried), given.hint)
 
 
 if __name__ == "__main__":

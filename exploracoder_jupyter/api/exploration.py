@@ -12,8 +12,7 @@ from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section, fold_all
 from exploracoder_jupyter.core.types import Output, Status, Usage
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
-from exploracoder_jupyter.trace.cells.cell_outputs import sanitized_outputs
-from exploracoder_jupyter.trace.final_solution import final_solution
+from exploracoder_jupyter.trace.cells.cell_outputs import final_solution, sanitized_outputs
 from exploracoder_jupyter.trace.run_summary import summarize_run
 
 

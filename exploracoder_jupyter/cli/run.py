@@ -83,7 +83,7 @@ def _print_notes(found: Exploration) -> None:
 def _solution_output(found: Exploration) -> str:
     """Return what the solution showed when it ran, shortened."""
     from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
-    from exploracoder_jupyter.trace.final_solution import solution_outputs
+    from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 
     return outputs_as_text(solution_outputs(found.state))
 

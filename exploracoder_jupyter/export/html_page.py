@@ -26,9 +26,8 @@ from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.trace.cells import cell_markdown
-from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
+from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs, final_solution
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.final_solution import final_solution
 
 GENERATOR: Final = "exploracoder_jupyter"
 """Prefix of the generator in the page's metadata."""

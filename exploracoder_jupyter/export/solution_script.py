@@ -18,7 +18,7 @@ from exploracoder_jupyter.export import notebook_dependencies
 from exploracoder_jupyter.export.pinned_requirements import Dependencies, find_dependencies
 from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
 from exploracoder_jupyter.export.solution_check import render_main_block
-from exploracoder_jupyter.trace.final_solution import final_solution
+from exploracoder_jupyter.trace.cells.cell_outputs import final_solution
 from exploracoder_jupyter.trace.module_distributions import unconditional_imports
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
+from jupyter_core.paths import jupyter_config_path, jupyter_path
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.core.types import Environment
+from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.agent_programs import choose_inspector
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
-from exploracoder_jupyter.runs.labextension_lookup import find_labextension
-from exploracoder_jupyter.runs.plugin_diagnosis import diagnose_plugins
 
 Problems = list[dict[str, str]]
 
@@ -30,10 +36,13 @@ async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
     problems: Problems = [{"what": problem, "remedy": remedy} for problem, remedy in unknown_variables()]
     endpoint = await _diagnose_endpoint(settings, problems)
     siblings = await _diagnose_siblings(settings, problems)
+    labextension, remedy = find_labextension()
+    if remedy:
+        problems.append({"what": f"The JupyterLab extension is {labextension}.", "remedy": remedy})
     return {
         "endpoint": endpoint,
         **siblings,
-        "labextension": _diagnose_labextension(problems),
+        "labextension": labextension,
         "plugins": await diagnose_plugins(settings, problems),
         "problems": [dict(problem) for problem in problems],
     }
@@ -51,15 +60,7 @@ async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
     return found.sentence
 
 
-def _diagnose_labextension(problems: Problems) -> str:
-    status, remedy = find_labextension()
-    if remedy:
-        problems.append({"what": f"The JupyterLab extension is {status}.", "remedy": remedy})
-    return status
-
-
 async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str, JsonValue]:
-    """Find out how experiments would run, by actually starting siblings and a branch."""
     try:
         async with open_siblings(settings.sandbox, workdir=Path.cwd()) as siblings:
             await siblings.root()
@@ -70,11 +71,78 @@ async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str
     if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
         problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
-    return {"branching": found.branching, "isolation": found.isolation, "state": _describe_states(found)}
+    # where siblings can be forked, a notebook's kernel can be too
+    forked = "fresh; in a notebook also live, if nothing in its kernel prevents it"
+    state = forked if found.branching == "fork" else found.state or "fresh"
+    return {"branching": found.branching, "isolation": found.isolation, "state": state}
 
 
-def _describe_states(found: Environment) -> str:
-    """Describe where experiments may start: where siblings can be forked, a notebook's kernel can be too."""
-    if found.branching == "fork":
-        return "fresh; in a notebook also live, if nothing in its kernel prevents it"
-    return found.state or "fresh"
+NAME = "exploracoder-jupyter"
+_FRONT_ENDS = ("jupyterlab", "notebook")
+
+
+def find_labextension() -> tuple[str, str]:
+    """Describe the status of the extension, and a remedy, which is empty if all is well."""
+    found = next((path for path in jupyter_path("labextensions") if Path(path, NAME, "package.json").is_file()), None)
+    if found is None:
+        if not any(find_spec(name) for name in _FRONT_ENDS):
+            return "not checked: JupyterLab is not in this environment", ""
+        return "not installed: the panel in the output area is used", (
+            "Install exploracoder-jupyter into the environment of JupyterLab, and reload the page."
+        )
+    version = _read_json(Path(found, NAME, "package.json")).get("version")
+    if _is_disabled():
+        return "installed, but disabled", f"Enable it: jupyter labextension enable {NAME}"
+    if version != __version__:
+        return f"installed and enabled, version {version}, while this package is {__version__}", (
+            "Install the same version of exploracoder-jupyter for JupyterLab and for the kernel."
+        )
+    return f"installed and enabled, in {found}", ""
+
+
+def _is_disabled() -> bool:
+    """Whether the extension or one of its plugins is disabled; earlier configuration folders take precedence."""
+    merged: dict[str, Any] = {}
+    for folder in reversed(jupyter_config_path()):
+        disabled = _read_json(Path(folder, "labconfig", "page_config.json")).get("disabledExtensions", {})
+        merged |= disabled if isinstance(disabled, dict) else dict.fromkeys(disabled, True)
+    return any(off for name, off in merged.items() if name == NAME or name.startswith(f"{NAME}:"))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -> dict[str, JsonValue]:
+    """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems.
+
+    A built-in one whose extra is not installed is no problem: it names the extra when it is used.
+    """
+    found = {group: list(registered(group)) for group in GROUPS}
+    for plugin in (plugin for group, known in found.items() if group != "summarizers" for plugin in known):
+        try:
+            plugins.load(plugin)
+        except ExploraError as error:
+            is_unwanted_extra = plugin.built_in and isinstance(error.__cause__, ModuleNotFoundError)
+            if not is_unwanted_extra:
+                problems.append({"what": error.message, "remedy": error.remedy})
+    with suppress(ExploraError):  # then no kernel can be started either, which is reported
+        found["summarizers"] = await _find_summarizers(settings, problems)
+    return {
+        group: [{"name": one.name, "distribution": one.distribution, "version": one.version} for one in known]
+        for group, known in found.items()
+    }
+
+
+async def _find_summarizers(settings: Settings, problems: list[dict[str, str]]) -> list[Plugin]:
+    lines = [line async for line in choose_inspector(settings.sandbox)("plugin_registry", ())]
+    found = [(Plugin(*fields), problem) for *fields, problem in json.loads("".join(lines))]
+    for plugin, problem in found:
+        if problem:
+            what = f"The summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {problem}."
+            problems.append({"what": what, "remedy": "Install what it needs where experiments run, or uninstall it."})
+    return [plugin for plugin, _ in found]

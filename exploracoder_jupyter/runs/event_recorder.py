@@ -39,9 +39,6 @@ StateListener = Callable[[Record, RunState], None]
 TraceCreated = Callable[[Path], None]
 """Called with the path of the trace, once it exists."""
 
-TraceRenamed = Callable[[Path, Path], None]
-"""Called with the old and the new path of an earlier trace."""
-
 Summary = dict[str, JsonValue]
 """The object that `--json` prints."""
 
@@ -57,7 +54,7 @@ class EventRecorder:
         settings: its settings.
         listen: called with every record and the state after it.
         on_trace_created: called with the path of the trace once it exists.
-        renamed: called if an earlier trace at that path is renamed.
+        renamed: called with the old and the new path if an earlier trace is renamed.
         hidden: strings (keys) that are redacted everywhere.
 
     Raises:
@@ -71,20 +68,20 @@ class EventRecorder:
         listen: StateListener,
         *,
         on_trace_created: TraceCreated,
-        renamed: TraceRenamed = lambda old, new: None,
+        renamed: Callable[[Path, Path], None] = lambda old, new: None,
         hidden: Sequence[str] = (),
     ) -> None:
         self._listen = listen
         self._on_trace_created = on_trace_created
         self._renamed = renamed
         self._redactor = Redactor(hidden)
-        self._path = _choose_path(order, settings)
-        self._lock = TraceLock(self._path)
+        self.path = _choose_path(order, settings)
+        """The path of the trace, whether or not it exists yet."""
+        self._lock = TraceLock(self.path)
         self._trace: Trace | None = None
         self._last_progress = ("", 0.0)
-        self._rename_reported = False
-        self._problem_reported = False
-        self._display_failed = False
+        self._reported: set[str] = set()
+        """What was reported already, and is not again."""
         self.records: list[Record] = []
         self.state = RunState()
 
@@ -95,32 +92,28 @@ class EventRecorder:
         self.state = fold(self.state, record)
         if self._trace:
             self._trace.append(record)
-        elif _is_worth_keeping(event):
-            self._create_trace()
+        elif isinstance(event, LibraryRead) or (isinstance(event, ModelCalled) and event.exchange.replies):
+            self._create_trace()  # a library was read, or a reply was paid for
         self._notify(record)
-        self._report_rename()
-        self._report_problem()
+        if self._trace and (renamed := self._trace.renamed_trace):
+            self._report("renamed", Notice(f"The earlier trace {self.path.name} was renamed to {renamed.name}."))
+        if self.problem:  # e.g. the disk is full; the run continues
+            self._report("problem", Notice(self.problem, "warning"))
 
-    def _report_rename(self) -> None:
-        """Report once how the earlier trace at this path was renamed."""
-        if self._trace and self._trace.renamed_trace and not self._rename_reported:
-            self._rename_reported = True
-            self(Notice(f"The earlier trace {self._path.name} was renamed to {self._trace.renamed_trace.name}."))
+    def _report(self, what: str, notice: Notice) -> None:
+        """Record a notice once."""
+        if what not in self._reported:
+            self._reported.add(what)
+            self(notice)
 
     def _notify(self, record: Record) -> None:
         """Pass the record to the listener. If the listener fails, the run continues; this is recorded once."""
         try:
             self._listen(record, self.state)
         except Exception as error:
-            if not (self._display_failed or self.state.finished):
-                self._display_failed = True
-                self(failure_notice("An internal error occurred while showing the run; it continues:", error))
-
-    def _report_problem(self) -> None:
-        """Report once that the trace cannot be written, e.g. because the disk is full; the run continues."""
-        if self._trace and self._trace.problem and not self._problem_reported:
-            self._problem_reported = True
-            self(Notice(self._trace.problem, "warning"))
+            if not self.state.finished:
+                notice = failure_notice("An internal error occurred while showing the run; it continues:", error)
+                self._report("display", notice)
 
     def advance(self, what: str, done: int, total: int) -> None:
         """Report progress, at most a few times a second; it is shown but not recorded."""
@@ -139,19 +132,21 @@ class EventRecorder:
         if isinstance(known, InternalError) and self.records and not self.state.finished:
             self(failure_notice("An internal error ended the run:", unwrap_group(error)))
         self._finish(str(known))
-        where = "" if not self._trace else f"The results so far are in {self._path}; --resume continues from there."
-        if self._trace and isinstance(known, InternalError):
-            where = f"The results so far and the traceback are in {self._path}; --resume continues from there."
-        remedy = f"{known.remedy} {where}".strip()
+        remedy = known.remedy
+        if self._trace:
+            results = (
+                "The results so far and the traceback" if isinstance(known, InternalError) else "The results so far"
+            )
+            remedy = f"{remedy} {results} are in {self.path}; --resume continues from there.".strip()
         return type(known)(self._redactor.text(known.message), remedy=self._redactor.text(remedy))
 
     def _create_trace(self) -> None:
-        self._trace = Trace(self._path)
+        self._trace = Trace(self.path)
         for record in self.records:
             self._trace.append(record)
         if self._trace.renamed_trace:
-            self._renamed(self._path, self._trace.renamed_trace)
-        self._on_trace_created(self._path)
+            self._renamed(self.path, self._trace.renamed_trace)
+        self._on_trace_created(self.path)
 
     def close(self) -> None:
         """Finish the run if it was cut off, and close the trace."""
@@ -159,18 +154,18 @@ class EventRecorder:
         if self._trace:
             self._trace.close()
         self._lock.release()
-        if not self._trace:
-            _remove_empty(self._path)
+        if self._trace:
+            return
+        with contextlib.suppress(OSError):  # the empty journal and folder that were prepared
+            if journal_path(self.path).stat().st_size == 0:
+                journal_path(self.path).unlink()
+        with contextlib.suppress(OSError):
+            if self.path.parent.name == FOLDER:
+                self.path.parent.rmdir()
 
     def _finish(self, reason: str) -> None:
-        """Emit the final event, unless it was emitted already or the run has no events at all."""
         if self.records and not self.state.finished:
             self(RunFinished(Verdict("stopped", reason), None, Usage()))
-
-    @property
-    def path(self) -> Path:
-        """The path of the trace, whether or not it exists yet."""
-        return self._path
 
     @property
     def problem(self) -> str | None:
@@ -179,21 +174,11 @@ class EventRecorder:
 
     def summary(self) -> Summary:
         """Summarize the recorded events."""
-        result = summarize_run(self.state, trace=self._path if self._trace else None)
+        result = summarize_run(self.state, trace=self.path if self._trace else None)
         return result | {"trace_problem": self.problem} if self.problem else result
 
 
-def _is_worth_keeping(event: Event) -> bool:
-    """Whether the event is worth a trace: a reply that was paid for, or a library that was read."""
-    return isinstance(event, LibraryRead) or (isinstance(event, ModelCalled) and bool(event.exchange.replies))
-
-
 def _choose_path(order: Order, settings: Settings) -> Path:
-    """Choose the path of the trace, and check that it can be written.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
     if settings.view.out is not None:
         path = prepare_path(Path(settings.view.out), folder=order.trace_folder or order.workdir)
         if order.earlier and path == notebook_path(order.earlier.trace):
@@ -204,13 +189,3 @@ def _choose_path(order: Order, settings: Settings) -> Path:
     repository = order.task.repository
     about = repository.target.rpartition("::")[2] if repository else order.task.libraries[0]
     return default_path(order.notebook or order.trace_folder or order.workdir, about, datetime.now())
-
-
-def _remove_empty(path: Path) -> None:
-    """Remove the empty journal and folder that were prepared for a trace that was never created."""
-    with contextlib.suppress(OSError):
-        if journal_path(path).stat().st_size == 0:
-            journal_path(path).unlink()
-    with contextlib.suppress(OSError):
-        if path.parent.name == FOLDER:
-            path.parent.rmdir()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,13 +18,13 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets, re
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, UsageError, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.core.types import Environment, Output, RepositoryTask, Task
+from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.pipeline.ports import Model, PassageSearch
+from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
 from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
@@ -41,7 +41,6 @@ from exploracoder_jupyter.runs.construction.run_settings import (
 from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
-from exploracoder_jupyter.runs.import_check import check_imports
 from exploracoder_jupyter.runs.run_request import (
     Order,
     ResumedRun,
@@ -54,7 +53,7 @@ from exploracoder_jupyter.runs.run_request import (
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.final_solution import solution_outputs
+from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.trace_paths import files_path
 
@@ -75,13 +74,8 @@ async def run(
 ) -> Summary:
     """Execute an order and return its summary.
 
-    Args:
-        order: the run to execute.
-        listen: called with every record.
-        steering: stops or steers the run.
-        on_trace_created: called with the path of the trace once it exists.
-        cells: called with the changes in the notebook of the calling cell, if the order names one.
-        solution: called at the end with what the solution showed when it ran.
+    `cells` is called with the changes in the notebook of the calling cell, if the order names one; `solution` at the
+    end with what the solution showed when it ran.
 
     Raises:
         UsageError, MissingRequirement: the order cannot be executed; no trace was written.
@@ -93,7 +87,7 @@ async def run(
     keys = read_secrets()
     hidden = secret_strings(settings.endpoint, keys)
     view = CellView(order.cell, settings.view.show, settings.view.cells)
-    notify = _with_solution(_with_cells(listen, view, cells if order.cell else None), solution)
+    notify = _combine_listeners(listen, view, cells if order.cell else None, solution)
     historian = HistoryWriter(order, settings, notify, on_trace_created or (lambda path: None))
     emit = EventRecorder(
         order,
@@ -120,45 +114,43 @@ async def run(
     raise failure
 
 
-def _with_cells(listen: Listener, view: CellView, cells: CellListener | None) -> StateListener:
-    """Return a listener that passes on each record, and the cell changes that follow from it.
+def _combine_listeners(
+    listen: Listener, view: CellView, cells: CellListener | None, show: OutputListener | None
+) -> StateListener:
+    """Return a listener that passes on each record, the cell changes that follow from it, and the solution's outputs.
 
     Changes are deferred until the libraries are read: a typo in a name must not replace an earlier exploration.
     """
     deferred: list[CellChange] | None = []
 
-    def listen_with_cells(record: Record, state: RunState) -> None:
+    def notify(record: Record, state: RunState) -> None:
         nonlocal deferred
         listen(record)
-        if cells is None:
-            return
-        changes = view.update(state)
-        if deferred is not None:
-            deferred += changes
-            if not isinstance(record.event, LibraryRead):
-                return
-            changes, deferred = deferred, None
-        if changes:
-            cells(changes)
-
-    return listen_with_cells
-
-
-def _with_solution(listen: StateListener, show: OutputListener | None) -> StateListener:
-    """Return a listener that also passes on the outputs of the solution when the run has ended."""
-
-    def listen_with_solution(record: Record, state: RunState) -> None:
-        listen(record, state)
+        if cells:
+            changes = view.update(state)
+            if deferred is not None:
+                deferred += changes
+                changes = []
+                if isinstance(record.event, LibraryRead):
+                    changes, deferred = deferred, None
+            if changes:
+                cells(changes)
         if show and isinstance(record.event, RunFinished) and (outputs := solution_outputs(state)):
             show([*outputs])
 
-    return listen_with_solution
+    return notify
 
 
 async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventRecorder, steering: RunSteering) -> None:
     meter, method = Meter(settings.budget, settings.prices), exploration_settings(settings, order.layers)
     if order.task.repository:
-        _check_target(order.workdir.resolve(), order.task.repository, method.method)
+        plugins.get("strategies", method.method)  # names the extra if the libraries that read source code are missing
+
+        from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+        from exploracoder_jupyter.repository.writing.target import find_target
+
+        # refuses a target that cannot be written before any kernel is started
+        find_target(RepositoryIndex(order.workdir.resolve(), (), ""), order.task.repository.target)
     await check_libraries_at_target(order.task.libraries, settings, folder=order.workdir)
     async with AsyncExitStack() as stack:
         siblings = await stack.enter_async_context(
@@ -174,13 +166,9 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
         _check_variables(order, environment)
         task = with_mentioned_variables(order, environment)
-        emit(_with_resumed_run(_started_event(task, settings, environment), order.earlier, emit.path))
-        for notice in _initial_notices(
-            order,
-            settings,
-            keys,
-            (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task)),
-        ):
+        emit(_started_event(task, settings, environment, order.earlier, emit.path))
+        messages = (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task))
+        for notice in _initial_notices(order, settings, keys, messages):
             emit(notice)
         knowledge = await open_knowledge(
             order.task.libraries,
@@ -194,8 +182,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             store_introductions=order.recording is None and order.replies is None,
         )
         if not order.recording:
-            seconds = settings.exploration.timeout
-            for notice in await check_imports(root, knowledge.unread, timeout=seconds):
+            for notice in await check_imports(root, knowledge.unread, timeout=settings.exploration.timeout):
                 emit(notice)
         model, sources = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         if task.repository and model.name == OFFLINE:
@@ -227,7 +214,9 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         try:
             await run_task(run, plugins.get("strategies", EXPLORE if run.as_published else method.method))
         finally:
-            _remove_if_empty(run.files)
+            with suppress(OSError):  # it has files
+                if run.files:
+                    run.files.rmdir()
 
 
 def _follows_older_procedure(order: Order) -> bool:
@@ -235,21 +224,6 @@ def _follows_older_procedure(order: Order) -> bool:
     recorded = [layer.get("exploration", {}) for layer in order.layers]
     chosen = any("effort" in layer or layer.get("strategy") not in (None, EXPLORE) for layer in recorded)
     return order.recording is not None and not chosen
-
-
-def _check_target(root: Path, task: RepositoryTask, strategy: str) -> None:
-    """Refuse a target that cannot be written before any kernel is started.
-
-    Raises:
-        MissingRequirement: the libraries that read source code are not installed.
-        UsageError: see `find_target`.
-    """
-    plugins.get("strategies", strategy)  # names the extra if they are missing
-
-    from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-    from exploracoder_jupyter.repository.writing.target import find_target
-
-    find_target(RepositoryIndex(root, (), ""), task.target)
 
 
 async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> Settings:
@@ -281,7 +255,6 @@ async def _open_model_and_sources(
     emit: EventRecorder,
     stack: AsyncExitStack,
 ) -> tuple[Model, PassageSearch]:
-    """Return the model and the sources to search; in a replay, the recorded ones."""
     if order.recording:
         return order.recording.model, order.recording.sources
     sources = await open_sources(order, settings, keys, knowledge=knowledge, emit=emit, stack=stack)
@@ -304,7 +277,6 @@ async def _open_model_and_sources(
 
 
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:
-    """Return what the user should know before the model is called."""
     if order.recording:
         return [Notice(order.recording.message), *map(Notice, filter(None, messages))]
     before = [Notice(order.earlier.message)] if order.earlier else []
@@ -312,25 +284,13 @@ def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: 
     return [*before, *unknown, *map(Notice, filter(None, messages)), *model_notices(settings, keys)]
 
 
-def _remove_if_empty(folder: Path | None) -> None:
-    with suppress(OSError):
-        if folder:
-            folder.rmdir()
-
-
-def _started_event(task: Task, settings: Settings, environment: Environment) -> RunStarted:
-    return RunStarted(
-        os.urandom(4).hex(),
-        task,
-        recordable_settings(settings),
-        settings.endpoint.model or OFFLINE,
-        environment,
-        __version__,
-    )
-
-
-def _with_resumed_run(started: RunStarted, earlier: ResumedRun | None, trace: Path) -> RunStarted:
-    """Add the run that is resumed, and from which cell: needed if this run is cut off before it has repeated that."""
+def _started_event(
+    task: Task, settings: Settings, environment: Environment, earlier: ResumedRun | None, trace: Path
+) -> RunStarted:
+    """Return the first event, with the run that is resumed, needed if this one is cut off before repeating it."""
+    model = settings.endpoint.model or OFFLINE
+    run_id = os.urandom(4).hex()
+    started = RunStarted(run_id, task, recordable_settings(settings), model, environment, __version__)
     if earlier is None:
         return started
     beside = earlier.trace.parent == trace.parent
@@ -341,3 +301,24 @@ def _with_resumed_run(started: RunStarted, earlier: ResumedRun | None, trace: Pa
         resumes_from=earlier.cell,
         resumes_hint=earlier.hint,
     )
+
+
+async def check_imports(root: Branch, names: Sequence[str], *, timeout: float) -> list[Notice]:
+    """Import each library in a temporary branch, and return a notice with the result.
+
+    `timeout` is in seconds, for each import.
+    """
+    notices = []
+    for name in names:
+        (branch,) = await root.fork(1)
+        try:
+            observation = await branch.run(f"import {name}", timeout=timeout)
+        finally:
+            await branch.close()
+        if observation.ran:
+            notices.append(Notice(f"Experiments can import {name!r}."))
+            continue
+        why = observation.error.headline if observation.error else "the import does not end"
+        text = f"Experiments cannot import {name!r} either ({why}), so all that use it will fail."
+        notices.append(Notice(text, "warning"))
+    return notices

@@ -12,7 +12,6 @@ from pathlib import Path
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from exploracoder_jupyter.core.events import (
-    Event,
     LibraryRead,
     PlanMade,
     Record,
@@ -50,7 +49,10 @@ class HistoryWriter:
         """Update the entry from a record and the state after it, and pass both on."""
         self._state = state
         with suppress(Exception):  # no error of the history may end the run
-            self._update(record.event)
+            if isinstance(record.event, _MILESTONES):
+                self._write()
+            if self._store and isinstance(record.event, RunStarted):
+                self._store.limit(days=self._limits.days, runs=self._limits.runs)
         self._listen(record, state)
 
     def trace_created(self, path: Path) -> None:
@@ -65,14 +67,7 @@ class HistoryWriter:
         with suppress(Exception):
             HistoryStore(history_path()).rename(str(old), str(new))
 
-    def _update(self, event: Event) -> None:
-        if isinstance(event, _MILESTONES):
-            self._write()
-        if self._store and isinstance(event, RunStarted):
-            self._store.limit(days=self._limits.days, runs=self._limits.runs)
-
     def _write(self) -> None:
-        """Write the entry; a run that was stopped before it had a trace has none."""
         started, verdict = self._state.started, self._state.verdict
         if self._store is None or started is None:
             return
@@ -87,13 +82,15 @@ def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
     verdict = state.verdict
     complete = verdict is not None and state.usage.seconds > 0
     usage = state.usage if complete else state.spent
+    named = (_clip(name, _MAX_TASK) for name in started.task.libraries)
+    libraries = state.library.libraries if state.library else tuple(LibraryInfo(name, name, "") for name in named)
     return PastRun(
         started.run_id,
         state.started_at,
         state.now,
         ProcessId.own(),
         task=_clip(started.task.text.strip().partition("\n")[0], _MAX_TASK),
-        libraries=_libraries(state, started),
+        libraries=libraries[:_MAX_LIBRARIES],
         model=started.model,
         ended=state.now if verdict else None,
         outcome=verdict.outcome if verdict else "",
@@ -109,13 +106,5 @@ def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
     )
 
 
-def _libraries(state: RunState, started: RunStarted) -> tuple[LibraryInfo, ...]:
-    if state.library:
-        return state.library.libraries[:_MAX_LIBRARIES]
-    names = [_clip(name, _MAX_TASK) for name in started.task.libraries[:_MAX_LIBRARIES]]
-    return tuple(LibraryInfo(name, name, "") for name in names)
-
-
 def _clip(text: str, most: int) -> str:
-    """Put a text on one line, clipped, and encodable."""
     return clip(text, most).encode("utf-8", "replace").decode()

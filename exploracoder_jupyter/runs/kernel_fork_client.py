@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import count
 
 import anyio
@@ -18,6 +17,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
 from exploracoder_jupyter.protocol.engine_messages import ForkKernel, KernelForked, LiveOffer
+from exploracoder_jupyter.runs.run_request import call_soon
 
 PATIENCE = 20.0
 """Seconds to wait for the fork: the kernel may be running code that holds the GIL."""
@@ -52,7 +52,12 @@ class KernelForkClient:
         Raises:
             KernelError: the kernel cannot fork, does not answer in time, or is gone.
         """
-        number, answer = self._expect_answer()
+        loop = asyncio.get_running_loop()
+        number, answer = next(self._numbers), loop.create_future()
+        with self._lock:
+            self._waiting[number] = (loop, answer)
+            if self._gone:
+                answer.set_result(_GONE)
         try:
             self._ask(ForkKernel(number=number, address=address))
             with anyio.fail_after(self._patience):
@@ -80,20 +85,10 @@ class KernelForkClient:
         for loop, answer in waiting:
             _resolve(loop, answer, _GONE)
 
-    def _expect_answer(self) -> tuple[int, asyncio.Future[str]]:
-        loop = asyncio.get_running_loop()
-        number, answer = next(self._numbers), loop.create_future()
-        with self._lock:
-            self._waiting[number] = (loop, answer)
-            if self._gone:
-                answer.set_result(_GONE)
-        return number, answer
-
 
 def _resolve(loop: asyncio.AbstractEventLoop, answer: asyncio.Future[str], problem: str) -> None:
     def settle() -> None:
         if not answer.done():
             answer.set_result(problem)
 
-    with suppress(RuntimeError):  # the run has just ended, and its event loop with it
-        loop.call_soon_threadsafe(settle)
+    call_soon(loop, settle)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,41 +13,44 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.core.types import Parameter, ScoredApi
+from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names
+from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.runs.construction.knowledge_factory import Advance, open_knowledge
-from exploracoder_jupyter.runs.runnable_examples import runnable_examples
 
 Row = dict[str, JsonValue]
-
-
-def _ignore_message(sentence: str) -> None:
-    """Discard a message; the default for `say`."""
 
 
 async def index(
     libraries: Sequence[str],
     *,
     layers: Sequence[Layer] = (),
-    progress: Advance | None = None,
-    say: Callable[[str], None] = _ignore_message,
+    progress: Advance = lambda what, done, total: None,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> list[Row]:
     """Index the libraries that are not indexed yet, and return a row for each, as `index --json` prints it.
 
     `say` is called with each message for the user, one sentence each.
     """
-    async with open_library(libraries, layers, progress or _ignore_progress, say) as library:
+    async with open_library(libraries, layers, progress, say) as library:
         return [asdict(row) for row in library.report()]
 
 
 async def search(
-    libraries: Sequence[str], query: str, k: int, *, layers: Sequence[Layer] = (), progress: Advance | None = None
+    libraries: Sequence[str],
+    query: str,
+    k: int,
+    *,
+    layers: Sequence[Layer] = (),
+    progress: Advance = lambda what, done, total: None,
 ) -> Row:
     """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it."""
     start = time.monotonic()
     notices: list[JsonValue] = []
-    async with open_library(libraries, layers, progress or _ignore_progress, notices.append) as library:
+    async with open_library(libraries, layers, progress, notices.append) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
@@ -94,7 +99,11 @@ def _row(found: ScoredApi, library: TaskLibraries) -> Row:
         "version": api.version,
         "documentation": api.description,
         "examples": [*runnable_examples(api, library)],
-        "parameters": [_parameter(parameter) for parameter in api.parameters],
+        "parameters": [
+            # without directives in its text, such as `.. versionadded::`
+            {**asdict(one), "about": one.about.partition(" .. ")[0]}
+            for one in api.parameters
+        ],
         "returns": api.returns,
         "notes": [*api.notes],
         "see_also": [*api.see_also],
@@ -104,10 +113,32 @@ def _row(found: ScoredApi, library: TaskLibraries) -> Row:
     }
 
 
-def _parameter(parameter: Parameter) -> Row:
-    """Convert a parameter to JSON, without directives in its text, such as `.. versionadded::`."""
-    return {**asdict(parameter), "about": parameter.about.partition(" .. ")[0]}
+_BUILTINS = frozenset(dir(builtins))
 
 
-def _ignore_progress(what: str, done: int, total: int) -> None:
-    """Discard progress; the default for `progress`."""
+def runnable_examples(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
+    """Return the examples of an API with their imports; first those that are complete and call the API."""
+    completed = [_complete(code, api, DocumentationPool(knowledge)) for code in api.examples]
+    return tuple(dict.fromkeys(code for *_, code in sorted(completed, key=lambda one: one[:2])))
+
+
+def _complete(code: str, api: ApiDoc, pool: DocumentationPool) -> tuple[bool, bool, str]:
+    """Return whether a name is undefined, whether the API is not called, and the code with its imports."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):  # from foreign documents: returned unchanged
+        return True, True, code
+    free = {name for name in loaded_names(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
+    imports = [pool.import_for(name, api) for name in sorted(free)]
+    lines = [*dict.fromkeys(line for line in imports if line)]
+    gap = [] if not lines or isinstance(tree.body[0], ast.Import | ast.ImportFrom) else [""]
+    names = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
+    return None in imports, names.isdisjoint(called_names(tree)), "\n".join([*lines, *gap, code])
+
+
+def _bound_names(tree: ast.Module) -> set[str]:
+    nodes = list(ast.walk(tree))
+    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    aliases = (alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names)
+    return names | {alias.asname or alias.name.partition(".")[0] for alias in aliases}

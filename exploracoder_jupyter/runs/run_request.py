@@ -109,14 +109,14 @@ class RunSteering:
         self._stopped = True
         if self._bound:
             loop, _, scope = self._bound
-            _call_soon(loop, scope.cancel)
+            call_soon(loop, scope.cancel)
 
     def send(self, control: Control) -> None:
         """Queue a control for the run."""
         self._queue.append(control)
         if self._bound:
             loop, arrived, _ = self._bound
-            _call_soon(loop, arrived.set)
+            call_soon(loop, arrived.set)
 
     def bind(self, scope: anyio.CancelScope) -> None:
         """Make `stop` cancel this scope. Must be called in the run's event loop, before `next`."""
@@ -134,7 +134,8 @@ class RunSteering:
         return self._queue.popleft()
 
 
-def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+def call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    """Call back in the loop, from any thread; not at all if the loop is closed."""
     with suppress(RuntimeError):  # the run has just ended, and its event loop is closed
         loop.call_soon_threadsafe(callback)
 
@@ -203,11 +204,6 @@ def in_repository(order: Order, repository: Path, task: RepositoryTask) -> Order
 
 
 def _with_repository_strategy(settings: Settings, task: Task) -> Settings:
-    """Return the settings with RRR in place of the exploration for a task in a repository.
-
-    Raises:
-        UsageError: the strategy is not for the kind of the task.
-    """
     name = settings.exploration.strategy
     if task.repository is None:
         if is_repository_strategy(settings.exploration.method):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import asdict
 from importlib.metadata import packages_distributions
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.knowledge.sources import SnippetStore, StoredSnippet
+from exploracoder_jupyter.knowledge.sources import SnippetStore
 
 Row = dict[str, JsonValue]
 
@@ -19,7 +20,10 @@ def snippets(library: str | None = None) -> list[Row]:
     store = SnippetStore(snippets_path())
     names = _names(library) if library else None
     found = [one for one in store.all() if names is None or one.snippet.library in names]
-    return [_row(one) for one in sorted(found, key=lambda one: one.seen, reverse=True)]
+    return [
+        {"id": one.id, **asdict(one.snippet), "apis": [*one.snippet.apis], "uses": one.uses, "used_at": one.seen}
+        for one in sorted(found, key=lambda one: one.seen, reverse=True)
+    ]
 
 
 def clear_snippets(library: str | None = None) -> int:
@@ -38,24 +42,7 @@ def clear_snippets(library: str | None = None) -> int:
 
 
 def _names(library: str) -> list[str]:
-    """Return the name itself, and the import names of the distribution with this name."""
     wanted = library.lower().replace("_", "-")
     installed = packages_distributions().items()
     modules = {name for name, providers in installed if wanted in {one.lower().replace("_", "-") for one in providers}}
     return sorted({library, *modules})
-
-
-def _row(stored: StoredSnippet) -> Row:
-    one = stored.snippet
-    return {
-        "id": stored.id,
-        "library": one.library,
-        "version": one.version,
-        "python": one.python,
-        "title": one.title,
-        "code": one.code,
-        "apis": list(one.apis),
-        "observed": one.observed,
-        "uses": stored.uses,
-        "used_at": stored.seen,
-    }

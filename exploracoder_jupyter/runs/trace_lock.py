@@ -25,6 +25,7 @@ from exploracoder_jupyter.trace.trace_paths import notebook_path
 PATIENCE = 6.0
 """Seconds to wait for a run that was just stopped, e.g. because its kernel was restarted."""
 _PAUSE = 0.1
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 _MAX_BYTES = 10_000
 """Maximum number of bytes read from a lockfile."""
 
@@ -46,11 +47,7 @@ _OWNER: TypeAdapter[Owner] = TypeAdapter(Owner)
 
 
 class TraceLock:
-    """The lock on a trace, acquired on creation.
-
-    Args:
-        trace: a notebook; it need not exist.
-        patience: maximum waiting time in seconds; by default `PATIENCE`.
+    """The lock on a trace, a notebook that need not exist, acquired on creation within `patience` seconds.
 
     Raises:
         UsageError: another run has the lock.
@@ -76,11 +73,13 @@ class TraceLock:
 
     def _try_acquire(self) -> bool:
         """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
+        file = os.open(self._path, _OPEN_FLAGS, 0o600)
         try:
             if not try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
-            self._write_owner(file)
+            with suppress(OSError):  # a full disk does not matter: the lock itself needs no space
+                os.ftruncate(file, 0)
+                os.write(file, _OWNER.dump_json(Owner(ProcessId.own(), time.time())))
             self._file, file = file, -1
             return True
         except FileNotFoundError:
@@ -89,19 +88,9 @@ class TraceLock:
             if file >= 0:
                 os.close(file)
 
-    def _write_owner(self, file: int) -> None:
-        """Write the owner to the file. A full disk does not matter: the lock itself needs no space."""
-        with suppress(OSError):
-            os.ftruncate(file, 0)
-            os.write(file, _OWNER.dump_json(Owner(ProcessId.own(), time.time())))
-
 
 def refuse_active(trace: Path, *, patience: float | None = None) -> None:
-    """Refuse a trace whose run is still active, after waiting for its end.
-
-    Args:
-        trace: a notebook, or a journal.
-        patience: maximum waiting time in seconds; by default `PATIENCE`.
+    """Refuse a trace (a notebook or a journal) whose run is still active, after waiting for its end.
 
     Raises:
         UsageError: the run is still active.
@@ -122,11 +111,7 @@ def is_active(trace: Path) -> bool:
         return False
 
 
-_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-
-
 def _lock_path(trace: Path) -> Path:
-    """Return the path of a trace's lockfile; the same for every path that leads to the trace."""
     notebook = notebook_path(trace.resolve())
     return notebook.with_name(f".{notebook.stem}.lock")
 

@@ -26,7 +26,7 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
     comparable_result,
     describe_difference,
 )
-from exploracoder_jupyter.trace.comparing.output_parts import Text, join_lines, map_strings
+from exploracoder_jupyter.trace.comparing.output_parts import Text, describe_part_difference, join_lines, map_strings
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
@@ -38,20 +38,9 @@ _PROGRAMS: Final = ("candidate", "test", "solution")
 _LARGE_NOTE: Final = re.compile(r"^- Large: .*$", re.MULTILINE)
 """The line with the number of outputs that are stored only in cells: it changes when one of these was edited."""
 _NOT_COMPARED: Final = ("schema_version", "source_hash")
-"""Metadata that is not compared, because it differs between versions of the format or follows from the source."""
-_METADATA_FIELDS: Final = (
-    "run_id",
-    "started",
-    "task",
-    "settings",
-    "model",
-    "environment",
-    "libraries",
-    "usage",
-    "verdict",
-    "files",
-)
-"""Notebook metadata about the run, apart from the records."""
+"""Metadata of a cell that differs between versions of the format or follows from the source."""
+_NOT_ABOUT_THE_RUN: Final = ("schema_version", "package_version", "records", "clock", "content", "trimmed")
+"""Metadata of a notebook that is not compared itself."""
 
 _Place = tuple[bool, str]
 """Identifies a cell within its run: whether it is the solution (which may also be a candidate), and its name."""
@@ -66,13 +55,14 @@ def find_edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict
     """
     rendered = render(records)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
-    expected, actual = (
-        _by_place(rendered.cells),
-        _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id)),
-    )
+    expected = _by_place(rendered.cells)
+    actual = _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id))
     found = [*_changed_cells(expected, actual), *_moved_cells(list(expected), list(actual))]
-    if fact := _changed_field(run_metadata(rendered), run_metadata(notebook)):
-        found.append(("notebook", f"its metadata about the run was edited: {fact}"))
+    before, now = run_metadata(rendered), run_metadata(notebook)
+    for name in [name for name in before if name in now and name not in _NOT_ABOUT_THE_RUN]:
+        if not _agree(before[name], map_strings(now[name], _redactor().text)):
+            found.append(("notebook", f"its metadata about the run was edited: {name}"))
+            break
     return dict(reversed(found))  # keeps the first finding for each cell
 
 
@@ -82,7 +72,6 @@ def edited_cell_names(notebook: NotebookNode) -> tuple[str, ...]:
 
 
 def _matches_hash(cell: NotebookNode) -> bool:
-    """Whether the cell's source matches its hash."""
     return source_hash(join_lines(cell.source)) == (generated_metadata(cell) or {}).get("source_hash")
 
 
@@ -90,7 +79,8 @@ def _by_place(cells: Iterable[NotebookNode]) -> dict[_Place, list[NotebookNode]]
     """Group cells by their place; a place has several cells if one was copied."""
     places: dict[_Place, list[NotebookNode]] = {}
     for cell in cells:
-        places.setdefault(_place(cell), []).append(cell)
+        is_solution = (generated_metadata(cell) or {}).get("role") == "solution"
+        places.setdefault((is_solution, _name(cell)), []).append(cell)
     return places
 
 
@@ -113,13 +103,6 @@ def _moved_cells(expected: Sequence[_Place], actual: Sequence[_Place]) -> Iterat
     yield from ((place[1], "its cell was moved") for place in old if place not in unmoved)
 
 
-def _changed_field(expected: Mapping[str, JsonValue], actual: Mapping[str, JsonValue]) -> str:
-    """Return the name of the first metadata field that differs; empty if none does."""
-    redactor = Redactor(homes=Homes())
-    names = (name for name in _METADATA_FIELDS if name in expected and name in actual)
-    return next((name for name in names if not _agree(expected[name], map_strings(actual[name], redactor.text))), "")
-
-
 def _agree(expected: JsonValue, actual: JsonValue) -> bool:
     """Whether both are equal in all keys that both have: versions may write more or fewer keys."""
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -127,10 +110,6 @@ def _agree(expected: JsonValue, actual: JsonValue) -> bool:
     if isinstance(expected, list) and isinstance(actual, list):
         return len(expected) == len(actual) and all(map(_agree, expected, actual))
     return expected == actual
-
-
-def _place(cell: Mapping[str, JsonValue]) -> _Place:
-    return (generated_metadata(cell) or {}).get("role") == "solution", _name(cell)
 
 
 def _name(cell: Mapping[str, JsonValue]) -> str:
@@ -143,7 +122,7 @@ def _name(cell: Mapping[str, JsonValue]) -> str:
 
 def _redact_cell(cell: NotebookNode) -> NotebookNode:
     """Redact a cell as records are redacted, because traces of earlier versions contain full paths."""
-    redactor = Redactor(homes=Homes())
+    redactor = _redactor()
     outputs = map_strings(cell.get("outputs", []), redactor.text)
     redacted: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
         {**cell, "source": redactor.text(join_lines(cell.source)), "outputs": outputs}
@@ -151,38 +130,33 @@ def _redact_cell(cell: NotebookNode) -> NotebookNode:
     return redacted
 
 
+def _redactor() -> Redactor:
+    return Redactor(homes=Homes())
+
+
 def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: bool) -> str:
     role = expected.metadata[NAMESPACE]["role"]
     if actual.cell_type != expected.cell_type:
         return "it is a cell of another type"
+    source = join_lines(actual.source)
     if role not in (*_PROGRAMS, "setup"):
-        same = as_written or _same_text(expected, actual)
-        return _describe_metadata_edit(expected, actual) if same else _describe_text_edit(expected, actual)
-    if join_lines(actual.source).rstrip() != expected.source.rstrip():
+        if as_written or _LARGE_NOTE.sub("", source) == _LARGE_NOTE.sub("", expected.source):
+            return _describe_metadata_edit(expected, actual)
+        why = describe_part_difference(Text(expected.source), Text(source), 0)
+        return f"its text was edited{f': {why}' if why else ''}"
+    if source.rstrip() != expected.source.rstrip():
         return "its code was edited"
     if role == "setup":
         return ""  # it runs with the notebook, and fails if this package is not installed
-    return _describe_output_edit(expected, actual, run_again=role == "solution") or _describe_metadata_edit(
-        expected, actual
-    )
+    outputs = _describe_output_edit(expected, actual, run_again=role == "solution")
+    return outputs or _describe_metadata_edit(expected, actual)
 
 
 def _describe_metadata_edit(expected: NotebookNode, actual: NotebookNode) -> str:
-    """Describe the first metadata field that differs, among those that both cells have."""
     before, now = expected.metadata[NAMESPACE], actual.metadata[NAMESPACE]
     names = (name for name in before if name in now and name not in _NOT_COMPARED)
     different = next((name for name in names if before[name] != now[name]), "")
     return f"its metadata was edited: {different}" if different else ""
-
-
-def _same_text(expected: NotebookNode, actual: NotebookNode) -> bool:
-    return _LARGE_NOTE.sub("", join_lines(actual.source)) == _LARGE_NOTE.sub("", expected.source)
-
-
-def _describe_text_edit(expected: NotebookNode, actual: NotebookNode) -> str:
-    """Describe the first line that differs."""
-    why = Text(expected.source).describe_difference(Text(join_lines(actual.source)), 0)
-    return f"its text was edited{f': {why}' if why else ''}"
 
 
 def _describe_output_edit(expected: NotebookNode, actual: NotebookNode, *, run_again: bool) -> str:

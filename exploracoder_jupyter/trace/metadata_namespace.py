@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias
 
@@ -46,14 +45,10 @@ TAG_SKIP = "skip-execution"
 OUR_TAGS = frozenset({TAG_CANDIDATE, TAG_SELECTED, TAG_SOLUTION, TAG_SKIP})
 
 
-@cache
-def _schema_text() -> str:
-    return files(__package__).joinpath("metadata.schema.json").read_text(encoding="utf-8")
-
-
 def schema() -> dict[str, JsonValue]:
     """Return a fresh copy of the JSON schema (draft 2020-12) of a generated cell's `metadata.exploracoder_jupyter`."""
-    value: dict[str, JsonValue] = json.loads(_schema_text())
+    text = files(__package__).joinpath("metadata.schema.json").read_text(encoding="utf-8")
+    value: dict[str, JsonValue] = json.loads(text)
     return value
 
 

@@ -6,6 +6,7 @@ belongs to that person: it stays, as an ordinary cell.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy, deepcopy
 
 from nbformat import NotebookNode
@@ -22,7 +23,12 @@ def without_unselected(notebook: NotebookNode, *, run_id: str | None = None) -> 
 
     The run's records in the metadata of a trace are removed as well. `run_id` restricts this to one run.
     """
-    reduced = _copy_with_cells(notebook, [cell for cell in notebook.cells if not _is_unselected(cell, run_id)])
+
+    def stays(cell: NotebookNode) -> bool:
+        found = generated_metadata(cell, run_id)
+        return not found or found["role"] not in _CANDIDATE_ROLES or bool(found.get("selected")) or _is_edited(cell)
+
+    reduced = _copy_with_cells(notebook, stays)
     for cell in reduced.cells:
         found = generated_metadata(cell, run_id)
         if found and found["role"] in _CANDIDATE_ROLES:
@@ -47,36 +53,26 @@ def clean(notebook: NotebookNode, *, keep_solution: bool = False, run_id: str | 
         keep_solution: whether solution cells stay.
         run_id: removes only the cells of this run; by default those of all runs.
     """
-    cleaned = _copy_with_cells(notebook, [cell for cell in notebook.cells if _stays(cell, keep_solution, run_id)])
+
+    def stays(cell: NotebookNode) -> bool:
+        found = generated_metadata(cell, run_id)
+        return found is None or (keep_solution and found["role"] == "solution") or _is_edited(cell)
+
+    cleaned = _copy_with_cells(notebook, stays)
     for cell in cleaned.cells:
-        if generated_metadata(cell, run_id) and _is_edited(cell):
-            _make_ordinary(cell)
+        if generated_metadata(cell, run_id) and _is_edited(cell):  # it becomes an ordinary cell
+            for mark in (NAMESPACE, "jupyter", "collapsed", "trusted"):
+                cell.metadata.pop(mark, None)
+            if tags := [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]:
+                cell.metadata["tags"] = tags
     return cleaned
-
-
-def _is_unselected(cell: NotebookNode, run_id: str | None) -> bool:
-    found = generated_metadata(cell, run_id)
-    return bool(found and found["role"] in _CANDIDATE_ROLES and not found.get("selected") and not _is_edited(cell))
-
-
-def _stays(cell: NotebookNode, keep_solution: bool, run_id: str | None) -> bool:
-    found = generated_metadata(cell, run_id)
-    return found is None or (keep_solution and found["role"] == "solution") or _is_edited(cell)
 
 
 def _is_edited(cell: NotebookNode) -> bool:
     return bool(source_hash(cell.source) != cell.metadata[NAMESPACE].get("source_hash"))
 
 
-def _make_ordinary(cell: NotebookNode) -> None:
-    for mark in (NAMESPACE, "jupyter", "collapsed", "trusted"):
-        cell.metadata.pop(mark, None)
-    tags = [tag for tag in cell.metadata.pop("tags", []) if tag not in OUR_TAGS]
-    if tags:
-        cell.metadata["tags"] = tags
-
-
-def _copy_with_cells(notebook: NotebookNode, cells: list[NotebookNode]) -> NotebookNode:
+def _copy_with_cells(notebook: NotebookNode, stays: Callable[[NotebookNode], bool]) -> NotebookNode:
     result = copy(notebook)
-    result.cells = cells
+    result.cells = [cell for cell in notebook.cells if stays(cell)]
     return deepcopy(result)

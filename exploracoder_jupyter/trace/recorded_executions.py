@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskFinished,
 )
 from exploracoder_jupyter.core.run_state import SOLUTION, fold_all
-from exploracoder_jupyter.core.types import Candidate, InputRun, InventedInput, Observation
+from exploracoder_jupyter.core.types import Candidate, InventedInput, Observation
 
 Kind = Literal["candidate", "solution", "input"]
 
@@ -58,8 +58,6 @@ def executions(records: Iterable[Record]) -> tuple[Execution, ...]:
 
 @dataclass(slots=True)
 class _State:
-    """The state of the fold."""
-
     proposed: dict[str, Candidate] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
     """By subtask: the candidate in whose state it began."""
@@ -84,12 +82,16 @@ class _State:
                 self.state = self.chosen[subtask] if status == "done" and subtask in self.chosen else self.state
             case Steered(what="retry" | "choose", subtask=subtask, candidate=candidate_id):
                 self._go_back(subtask)
-                self._move(candidate_id)
+                if candidate_id in self.proposed:  # it is run again from the state that the run has returned to
+                    self.proposed[candidate_id] = replace(self.proposed[candidate_id], parent=self.state)
             case InputsInvented(inputs=inputs):
                 self.inputs |= {given.id: given for given in inputs}
             case SolutionTested(candidate=candidate, results=results):
+                program = self.proposed.get(candidate)
                 for result in results:
-                    self._test(candidate, result)
+                    if program and (given := self.inputs.get(result.input)):
+                        id_ = f"{candidate}-{result.input}"
+                        self._put(Execution(id_, "input", program.code, result.observation, given=given))
 
     def _observe(self, event: CandidateObserved) -> None:
         candidate = self.proposed.get(event.candidate)
@@ -100,17 +102,6 @@ class _State:
         start = self.before.get(candidate.subtask, self.state) if candidate.edits else self.state
         parent = "" if is_solution else candidate.parent or start
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
-
-    def _test(self, candidate: str, result: InputRun) -> None:
-        program, given = self.proposed.get(candidate), self.inputs.get(result.input)
-        if program and given:
-            id_ = f"{candidate}-{result.input}"
-            self._put(Execution(id_, "input", program.code, result.observation, given=given))
-
-    def _move(self, chosen: str) -> None:
-        """Set the parent of a chosen candidate, which is run again from the state the run has returned to."""
-        if chosen in self.proposed:
-            self.proposed[chosen] = replace(self.proposed[chosen], parent=self.state)
 
     def _put(self, execution: Execution) -> None:
         self.done.pop(execution.id, None)

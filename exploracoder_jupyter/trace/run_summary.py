@@ -7,29 +7,24 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.run_state import SOLUTION, InputResult, InputRound, RunState, Section
+from exploracoder_jupyter.core.run_state import SOLUTION, RunState, Section
 from exploracoder_jupyter.core.types import Verdict
 
 _CUT_OFF = Verdict("stopped", "The run was cut off before its end.")
 
 
 def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, JsonValue]:
-    """Summarize a run in this state, whether or not it has finished.
+    """Summarize a run in this state, whether or not it has finished; `trace` is the path of its trace, if any.
 
-    Args:
-        run: the state after all records of the run.
-        trace: the path of the trace, if one was written.
-
-    Returns:
-        `status`, `reason`, `solution` (code or null), `patch` (the change of a repository, or null), `trace`,
-        `library` (version by import name), `model`, `usage`,
-        `subtasks` (`apis` are those that the candidate carried forward really calls), `isolation`, `branching`,
-        `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution wrote, if they were kept),
-        `tests` (generated inputs on which the solution was tested: the status, or `unusable`, and the ruling).
+    Among the keys of the result are `library` (version by import name), `subtasks` (`apis` are those that the candidate
+    carried forward really calls), `state` (`live` or `fresh`, and why), `files` (paths of the files that the solution
+    wrote, if they were kept), and `tests` (generated inputs on which the solution was tested: the status, or
+    `unusable`, and the ruling).
     """
     verdict = run.verdict or _CUT_OFF
     solution = run.finished.solution if run.finished else None
     environment = run.started.environment if run.started else None
+    seconds = run.usage.seconds if run.finished else run.now - run.started_at
     return {
         "status": verdict.outcome,
         "reason": verdict.reason,
@@ -38,7 +33,7 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
         "trace": str(trace) if trace else None,
         "library": {info.name: info.version for info in run.library.libraries} if run.library else {},
         "model": run.model,
-        "usage": _usage(run),
+        "usage": {**asdict(run.usage), "seconds": round(seconds, 3)},
         "subtasks": [_subtask(section) for section in run.subtasks],
         "isolation": environment.isolation if environment else "",
         "branching": environment.branching if environment else "",
@@ -51,18 +46,12 @@ def summarize_run(run: RunState, *, trace: Path | None = None) -> dict[str, Json
 def _tests(run: RunState, solution: str) -> list[JsonValue]:
     section = run.sections.get(SOLUTION)
     round_ = section.rounds.get(solution) if section else None
-    return [_test(round_, shown) for shown in round_.shown] if round_ else []
-
-
-def _test(round_: InputRound, shown: InputResult) -> JsonValue:
-    status = shown.observation.status if shown.usable else "unusable"
-    judged = round_.ruling_on(shown.given.id) if shown.usable else None
-    return {"title": shown.given.title, "status": status, "judged": judged}
-
-
-def _usage(run: RunState) -> dict[str, JsonValue]:
-    seconds = run.usage.seconds if run.finished else run.now - run.started_at
-    return {**asdict(run.usage), "seconds": round(seconds, 3)}
+    tests: list[JsonValue] = []
+    for shown in round_.shown if round_ else ():
+        status = shown.observation.status if shown.usable else "unusable"
+        judged = round_.ruling_on(shown.given.id) if round_ and shown.usable else None
+        tests.append({"title": shown.given.title, "status": status, "judged": judged})
+    return tests
 
 
 def _subtask(section: Section) -> dict[str, JsonValue]:

@@ -51,25 +51,25 @@ def build_notebook(
 
     `outputs` are those sanitized for earlier notebooks of this run.
     """
-    cells = Layout(show=_shown_candidates(run), outputs=outputs).cells(run)
+    wanted = _view_settings(run).get("show")  # the records in the metadata are always complete
+    show: Show = "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
+    cells = Layout(show=show, outputs=outputs).cells(run)
     metadata: dict[str, JsonValue] = {"language_info": {"name": "python"}}
     if run.started:
         environment = run.started.environment
         display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {**_LANGUAGE_INFO, "version": environment.python}
-        stored_records, cells = _deduplicate_records(records, cells)
-        metadata[NAMESPACE] = {**_run_metadata(run, run.started), **_with_content(stored_records)}
-    content: dict[str, JsonValue] = {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
-    notebook: NotebookNode = nbformat.from_dict(content)  # type: ignore[no-untyped-call]
+        stored, cells = _deduplicate_records(records, cells)
+        if records:
+            stored["records"] = raw = _floats_to_integers(stored["records"])
+            if content := extract_content(raw):
+                stored["content"] = content
+        metadata[NAMESPACE] = {**_run_metadata(run, run.started), **stored}
+    notebook: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
+        {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
+    )
     return notebook
-
-
-def _with_content(stored: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the stored records with their long values in a table, if there are any."""
-    records = _floats_to_integers(stored.get("records", []))
-    content = extract_content(records)
-    return {**stored, "records": records, "content": content} if content else stored
 
 
 def _deduplicate_records(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonValue], list[Cell]]:
@@ -85,10 +85,9 @@ def _deduplicate_records(records: Sequence[Record], cells: list[Cell]) -> tuple[
     raw: Any = metadata["records"]
     omitted, omitted_size = count_omitted(records)
     count, size = deduplicate(raw, cells)
+    stored_once = _count_and_size(count, size)
     # `edit_detection` recognizes this line by its first word
-    line = (
-        f"Large: {_count_and_size(count, size)} stored only in the cells, so do not clear the outputs of this notebook"
-    )
+    line = f"Large: {stored_once} stored only in the cells, so do not clear the outputs of this notebook"
     if omitted:
         line += f"; {_count_and_size(omitted, omitted_size)} left out to limit the size"
     annotated = [
@@ -122,12 +121,6 @@ def stores_prompts(run: RunState) -> bool:
     return _view_settings(run).get("prompts") is not False
 
 
-def _shown_candidates(run: RunState) -> Show:
-    """Return which candidates get cells, from the run's settings. The records in the metadata are always complete."""
-    wanted = _view_settings(run).get("show")
-    return "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
-
-
 def _view_settings(run: RunState) -> dict[str, JsonValue]:
     view = run.started.settings.get("view") if run.started else None
     return view if isinstance(view, dict) else {}
@@ -156,5 +149,4 @@ def _run_metadata(run: RunState, started: RunStarted) -> dict[str, JsonValue]:
 
 
 def _to_json(value: Task | Environment | Usage | Verdict | LibraryInfo) -> dict[str, JsonValue]:
-    """Convert a dataclass to JSON, without fields that are `None`."""
     return {key: json.loads(json.dumps(item)) for key, item in asdict(value).items() if item is not None}

@@ -89,8 +89,8 @@ class Trace:
 
         Secrets are redacted where the record is made, because listeners receive it too; home folders are redacted here.
         """
-        record = map_record(record if stores_prompts(self._run) else without_prompts(record), self._redact_homes)
-        record = self._room.fit(record)
+        record = record if stores_prompts(self._run) else without_prompts(record)
+        record = self._room.fit(map_record(record, lambda text: self._homes.redact(encodable(text))))
         self._records.append(record)
         self._append_to_journal(record)
         self._run = fold(self._run, record)
@@ -110,15 +110,13 @@ class Trace:
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
             journal.close()
-        self._complete = self._reads_back()
+        saved = None if self._problem else read_records(_read_notebook(self.path))
+        self._complete = saved == self._records if self._records else not self._problem
         if self._complete:
             for journal in journals:
                 journal.remove()
         elif not self._problem:
             self._problem = f"The trace {self.path} does not match what was written, so its journal is kept."
-
-    def _redact_homes(self, text: str) -> str:
-        return self._homes.redact(encodable(text))
 
     def _append_to_journal(self, record: Record) -> None:
         """Append a record to the journal. Once that fails, also write all records to a spare journal."""
@@ -147,9 +145,6 @@ class Trace:
             return f"The trace {self.path} could not be written: {error.strerror or error}."
         return None
 
-    def _reads_back(self) -> bool:
-        return not self._problem and (not self._records or read_records(_read_notebook(self.path)) == self._records)
-
 
 def render(records: Iterable[Record]) -> NotebookNode:
     """Render the trace notebook of these records, finished or not, as valid nbformat.
@@ -176,13 +171,11 @@ def load(path: Path | str) -> list[Record]:
     records = _merge_records(read_records(notebook), _read_journal(journal))
     if spare := spare_journal_path(_run_id_of(records)):
         records = _merge_records(records, _read_journal(spare))
-    if not records and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
+    if records:
+        return records
+    if sentence := newer_version_message(version_of(run_metadata(notebook))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
-    if not records:
-        raise UsageError(
-            f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote."
-        )
-    return records
+    raise UsageError(f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote.")
 
 
 def _merge_records(saved: list[Record], journaled: list[Record]) -> list[Record]:

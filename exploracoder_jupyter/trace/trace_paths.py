@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -46,10 +47,8 @@ def resumed_path(trace: Path) -> Path:
 def prepare_path(path: Path, *, folder: Path | None = None, overwrite: bool = False) -> Path:
     """Create the folder of a trace, check that the trace can be written there, and return its absolute path.
 
-    Args:
-        path: the wanted path; `~/x.ipynb` is expanded.
-        folder: base of a relative path; by default the working directory of the process.
-        overwrite: whether any existing file may be replaced. A trace always may, because it is renamed first.
+    A relative path is below `folder`, by default the working directory of the process. `overwrite` allows to replace
+    any file; a trace may always be, because it is renamed first.
 
     Raises:
         UsageError: the path does not name a notebook, a notebook of the user exists there, or it is not writable.
@@ -65,7 +64,13 @@ def prepare_path(path: Path, *, folder: Path | None = None, overwrite: bool = Fa
         raise UsageError(f"The trace {str(path)!r} is not the name of a notebook.", remedy="End the name in .ipynb.")
     if is_there and not (overwrite or _is_trace(path)):
         raise UsageError(f"{str(path)!r} exists and is not the trace of a run.", remedy="Name another path with --out.")
-    _check_writable(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-", suffix=journal_path(path).name) as probe:
+            probe.write(bytes(4096))
+            probe.flush()
+    except OSError as error:
+        raise _unwritable_error(path, error) from error
     return path
 
 
@@ -76,7 +81,7 @@ def rename_existing_trace(path: Path) -> Path | None:
         The new path; `None` if there was no trace or it could not be renamed.
     """
     journal, number = journal_path(path), 1
-    existing = [file for file in (path, journal) if _has_content(file)]
+    existing = [file for file in (path, journal) if file.is_file() and file.stat().st_size > 0]
     while (renamed := path.with_name(f"{path.stem}.{number}.ipynb")).exists() or journal_path(renamed).exists():
         number += 1
     try:
@@ -113,37 +118,21 @@ def files_path(path: Path) -> Path:
 
 
 def _reserve_path(folder: Path, stem: str) -> Path:
-    """Return the first unused path with this stem, and reserve it by creating its journal."""
     prepare_path(folder / f"{stem}.ipynb", overwrite=True)
     number = 1
     while True:
         path = folder / (f"{stem}.ipynb" if number == 1 else f"{stem}-{number}.ipynb")
-        if not path.exists() and _create_journal(journal_path(path)):
-            return path
+        if not path.exists():
+            with suppress(FileExistsError):
+                os.close(os.open(journal_path(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                return path
         number += 1
-
-
-def _check_writable(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".explora-", suffix=journal_path(path).name) as probe:
-            probe.write(bytes(4096))
-            probe.flush()
-    except OSError as error:
-        raise _unwritable_error(path, error) from error
 
 
 def _unwritable_error(path: Path, error: Exception) -> UsageError:
     is_blocked = isinstance(error, FileExistsError | NotADirectoryError)
     reason = "there is a file where a folder is needed" if is_blocked else getattr(error, "strerror", None) or error
     return UsageError(f"The trace {str(path)!r} cannot be written: {reason}.", remedy="Name another path with --out.")
-
-
-def _has_content(path: Path) -> bool:
-    try:
-        return path.stat().st_size > 0
-    except OSError:
-        return False
 
 
 def _is_trace(path: Path) -> bool:
@@ -156,11 +145,3 @@ def _is_trace(path: Path) -> bool:
         return "records" in metadata or journal_path(path).exists()
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
-
-
-def _create_journal(journal: Path) -> bool:
-    try:
-        os.close(os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return False
-    return True

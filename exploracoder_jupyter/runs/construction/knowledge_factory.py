@@ -5,12 +5,18 @@ A search imports this and nothing of the models; an embedder is imported where o
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from platformdirs import user_cache_path
+from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
@@ -19,7 +25,6 @@ from exploracoder_jupyter.kernels import Inspect
 from exploracoder_jupyter.knowledge.search.dense_index import Embedder
 from exploracoder_jupyter.knowledge.search.embedding_cache import embedder_fallback_message
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.runs.environment_key import environment_key
 
 Advance = Callable[[str, int, int], None]
 """Called with a description of the current work, the amount done, and the total (0: unknown)."""
@@ -44,16 +49,9 @@ async def open_knowledge(
 ) -> TaskLibraries:
     """Read and index the libraries, with embeddings from a local model folder or from the endpoint if configured.
 
-    Args:
-        libraries: import or distribution names.
-        settings: the settings of the run.
-        keys: credentials of the endpoint.
-        inspect: runs code in the environment of the libraries.
-        advance: called with progress.
-        emit: called once with a notice if embeddings fail, now or in a later search; the built-in ones replace them.
-        stack: closes the embedder's connection.
-        folder: base of relative paths; by default the working directory of the process.
-        store_introductions: whether introductions are stored between runs.
+    `inspect` runs code in the environment of the libraries. `emit` is called once with a notice if embeddings fail, now
+    or in a later search; the built-in ones replace them. `stack` closes the embedder's connection. Relative paths are
+    below `folder`, by default the working directory of the process.
 
     Raises:
         UsageError, MissingRequirement: a library is unknown or cannot be imported, or documents or the folder are
@@ -63,15 +61,12 @@ async def open_knowledge(
     def say(sentence: str) -> None:
         emit(Notice(sentence, "warning"))
 
-    def report(sentence: str) -> None:
-        advance(sentence, 0, 0)
-
     library = await TaskLibraries.open(
         libraries,
         inspect=inspect,
         cache=cache_folder(),
         environment=environment_key(settings.sandbox, folder or Path.cwd()),
-        embedder=await _open_embedder(settings, keys, say=say, report=report, stack=stack, folder=folder),
+        embedder=await _open_embedder(settings, keys, say=say, advance=advance, stack=stack, folder=folder),
         progress=advance,
         docs=[_resolve_path(path, folder) for path in settings.retrieval.docs],
         say=say,
@@ -94,7 +89,7 @@ async def _open_embedder(
     keys: Secrets,
     *,
     say: Callable[[str], None],
-    report: Callable[[str], None],
+    advance: Advance,
     stack: AsyncExitStack,
     folder: Path | None,
 ) -> Embedder | None:
@@ -107,7 +102,32 @@ async def _open_embedder(
     from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
 
     try:
-        return await stack.enter_async_context(EndpointEmbedder(settings.endpoint, keys, report=report))
+        embedder = EndpointEmbedder(settings.endpoint, keys, report=lambda sentence: advance(sentence, 0, 0))
+        return await stack.enter_async_context(embedder)
     except EndpointError as error:
         say(embedder_fallback_message(error))
         return None
+
+
+_PREFIXES = ("PYTHON", "CONDA", "VIRTUAL_ENV", "LD_", "DYLD_", "HOME", "PATH")
+"""Prefixes of environment variables that determine an interpreter and its search path."""
+
+
+def environment_key(sandbox: Sandbox, folder: Path) -> str | None:
+    """Return a key for the environment of siblings that run in this folder.
+
+    `None` if it cannot be determined here: the kernels are on another machine, or the kernelspec does not exist.
+    """
+    if sandbox.gateway:
+        return None
+    kernel: dict[str, JsonValue] = {}
+    if sandbox.kernel:
+        from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # rarely needed, and slow to import
+
+        try:
+            kernel = dict(KernelSpecManager().get_kernel_spec(sandbox.kernel).to_dict())
+        except (NoSuchKernel, ValueError):
+            return None
+    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+    parts = [asdict(sandbox), kernel, sys.executable, sys.prefix, str(folder.absolute()), variables]
+    return json.dumps(parts, sort_keys=True)

@@ -88,15 +88,8 @@ async def choose_model(
 ) -> Model:
     """Create the model for settings returned by `with_resolved_model`; `stack` closes its connection.
 
-    Args:
-        settings: the settings of the run.
-        keys: the key of the endpoint.
-        knowledge: the libraries of the task.
-        stack: closes the model's connection.
-        advance: called with progress.
-        replies: where replies are recorded or replayed, if they are.
-        secrets: strings that must not be recorded.
-        wrap: applied to the model that makes requests.
+    Replies are recorded or replayed as `replies` says, without the strings in `secrets`; `wrap` is applied to a model
+    that makes requests.
 
     Raises:
         MissingRequirement: a plugin provides the model and fails.

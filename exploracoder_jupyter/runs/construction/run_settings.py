@@ -28,9 +28,8 @@ from exploracoder_jupyter.knowledge.extraction.library_surface import find_libra
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local, redact_address
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe, resolve_model
-from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder, environment_key
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
-from exploracoder_jupyter.runs.environment_key import environment_key
 
 _OFFLINE_SOLUTION_ROUNDS = 20
 """Maximum rounds for the offline model: solutions cost it no tokens, so it may try more of them."""
@@ -62,10 +61,9 @@ async def check_libraries_at_target(libraries: Sequence[str], settings: Settings
 
 
 async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
-    """Return the settings with the endpoint's model resolved.
+    """Return the settings with the endpoint's model resolved, so that a wrong configuration fails at once.
 
-    This sends one request to the endpoint, or loads the plugin that provides the model, so that a wrong configuration
-    fails at once.
+    This sends one request to the endpoint, or loads the plugin that provides the model.
 
     Raises:
         MissingRequirement: the plugin cannot be loaded.
@@ -121,24 +119,16 @@ def model_notices(settings: Settings, keys: Secrets) -> list[Notice]:
     if endpoint.model == OFFLINE:
         return [Notice("The offline model is not a language model: it adapts documented examples mechanically.")]
     if is_offline(endpoint):
-        key = (
-            " A key is set, but no model is named: name one with --model."
-            if keys.api_key and not endpoint.model
-            else ""
-        )
+        setup = choose_wording(terminal="`jupyter explora setup`", notebook="`%explora setup`")
         text = (
             "No language model is configured: the embedded offline model splits the task, finds documented examples"
-            " and adapts them mechanically. "
+            f" and adapts them mechanically. {setup} finds a language model and configures it."
         )
-        text += choose_wording(
-            terminal="`jupyter explora setup` finds a language model and configures it.",
-            notebook="`%explora setup` finds a language model and configures it.",
-        )
-        return [Notice(text + key)]
+        if keys.api_key and not endpoint.model:
+            text += " A key is set, but no model is named: name one with --model."
+        return [Notice(text)]
     plugin = model_plugin(endpoint)
-    if plugin and plugin.built_in:
-        return []
-    if not plugin and is_local(endpoint.base_url):
+    if plugin.built_in if plugin else is_local(endpoint.base_url):
         return []
     receiver = f"the model {plugin.name!r} of {plugin.origin}" if plugin else redact_address(endpoint.base_url)
     return [Notice(f"{_SENT_DATA[endpoint.share]} is sent to {receiver}. {_SHARE_LESS_HINTS[endpoint.share]}".strip())]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, snippets_path
 from exploracoder_jupyter.core.errors import ExploraError, format_error
@@ -21,9 +23,34 @@ from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import secret_strings
-from exploracoder_jupyter.runs.construction.source_context import OpenSource, SourceContext
 from exploracoder_jupyter.runs.run_request import Order
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContext:
+    """The run for which a source is opened."""
+
+    settings: Settings
+    workdir: Path
+    notebook: Path | None
+    knowledge: TaskLibraries
+    """The libraries of the task."""
+    clean: Callable[[str], str]
+    """Redacts secrets in a text."""
+    emit: Callable[[Event], None]
+    """Receives notices for the user."""
+    stack: AsyncExitStack
+    """Closes what is entered into it at the end of the run."""
+
+
+class OpenSource(Protocol):
+    """What an entry point in the group `exploracoder_jupyter.sources` refers to."""
+
+    async def __call__(self, context: SourceContext) -> Source | None:
+        """Open the source; `None` if the settings or the libraries of the task do not call for it."""
+        ...
+
 
 _SNIPPETS_NOTICE = (
     "Code that ran in earlier explorations ({number} snippets stored for these libraries) may be sent too. Use"
@@ -70,17 +97,13 @@ async def _open(plugin: Plugin, context: SourceContext) -> Source | None:
         return None
     if plugin.built_in or source is None:
         return source
-    if not _is_allowed(source, context.settings):
+    retrieval, share = context.settings.retrieval, context.settings.endpoint.share
+    if source.kind == "web" and retrieval.web == "off":
+        return None
+    if source.kind == "workspace" and not (retrieval.workspace and share == "values"):
         return None
     context.emit(Notice(f"The source {plugin.name!r} of {plugin.origin} is searched too."))
     return source
-
-
-def _is_allowed(source: Source, settings: Settings) -> bool:
-    """Return whether the settings allow sources of this kind."""
-    if source.kind == "web":
-        return settings.retrieval.web != "off"
-    return source.kind != "workspace" or (settings.retrieval.workspace and settings.endpoint.share == "values")
 
 
 async def open_documentation(context: SourceContext) -> Source | None:
@@ -107,11 +130,7 @@ async def open_snippets(context: SourceContext) -> Source | None:
     endpoint, knowledge = context.settings.endpoint, context.knowledge
     versions = {library.name: library.version for library in knowledge.libraries}
     store = SnippetStore(snippets_path())
-    if number := 0 if _prompts_stay_local(endpoint) else len(store.of(versions, endpoint.share)):
+    stays_local = is_offline(endpoint) or (is_local(endpoint.base_url) and not model_plugin(endpoint))
+    if number := 0 if stays_local else len(store.of(versions, endpoint.share)):
         context.emit(Notice(_SNIPPETS_NOTICE.format(number=number)))
     return SnippetSource(store, versions, sharing=endpoint.share, clean=context.clean)
-
-
-def _prompts_stay_local(endpoint: Endpoint) -> bool:
-    """Whether prompts stay on this machine."""
-    return is_offline(endpoint) or (is_local(endpoint.base_url) and not model_plugin(endpoint))

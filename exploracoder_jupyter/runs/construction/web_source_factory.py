@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
-from exploracoder_jupyter.runs.construction.source_context import SourceContext
+from exploracoder_jupyter.runs.construction.source_factory import SourceContext
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.web import HttpClient, SearchEngine
@@ -74,7 +74,6 @@ async def open_web(
 
 
 def _create_provider(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine, str]:
-    """Return the search engine and its display name."""
     from exploracoder_jupyter import web
 
     if settings.web == "ddgs":

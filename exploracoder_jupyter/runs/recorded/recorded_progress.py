@@ -29,39 +29,36 @@ def recorded_exchanges(records: Iterable[Record]) -> tuple[Exchange, ...]:
     for candidate in (record.event.candidate for record in records if isinstance(record.event, CandidateProposed)):
         numbers.setdefault((candidate.subtask, candidate.code), len(numbers))
     found = (record.event.exchange for record in records if isinstance(record.event, ModelCalled))
-    return tuple(_expand_homes(_sort_replies(exchange, numbers)) for exchange in found)
+    return tuple(_restore_exchange(exchange, numbers) for exchange in found)
 
 
-def _sort_replies(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
-    """Sort the replies of an exchange in the order of the candidates made from them."""
-    places = [numbers.get((exchange.subject, _parse_code_or_empty(text)), len(numbers)) for text in exchange.replies]
-    order = sorted(range(len(places)), key=places.__getitem__)
-    calls = tuple(exchange.calls[place] for place in order) if exchange.calls else ()
-    return replace(exchange, replies=tuple(exchange.replies[place] for place in order), calls=calls)
+def _restore_exchange(exchange: Exchange, numbers: Mapping[tuple[str, str], int]) -> Exchange:
+    """Sort the replies of an exchange in the order of the candidates made from them, and expand home folders."""
 
+    def place(index: int) -> int:
+        try:
+            code = parse_code(exchange.replies[index])
+        except ReplyError:
+            code = ""
+        return numbers.get((exchange.subject, code), len(numbers))
 
-def _parse_code_or_empty(reply: str) -> str:
-    try:
-        return parse_code(reply)
-    except ReplyError:
-        return ""
-
-
-def _expand_homes(exchange: Exchange) -> Exchange:
+    order = sorted(range(len(exchange.replies)), key=place)
     messages = (
         replace(one, content=expand_home(one.content)) if one.role == "assistant" else one for one in exchange.messages
     )
-    return replace(exchange, messages=tuple(messages), replies=tuple(map(expand_home, exchange.replies)))
+    return replace(
+        exchange,
+        messages=tuple(messages),
+        replies=tuple(expand_home(exchange.replies[index]) for index in order),
+        calls=tuple(exchange.calls[index] for index in order) if exchange.calls else (),
+    )
 
 
 def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "") -> ResumePoint:
     """Return what a run starts with that resumes this one at its end or from one of its cells.
 
-    Args:
-        records: the records of the earlier run.
-        run: the folded state of these records.
-        cell: a candidate, which is carried forward instead of the selected one; a subtask, which is explored again; or
-            `solution`.
+    `run` is the folded state of the records. `cell` is a candidate, which is carried forward instead of the selected
+    one; a subtask, which is explored again; or `solution`.
 
     Raises:
         UsageError: there is no such cell, or a run cannot resume from it.
@@ -76,32 +73,27 @@ def recorded_progress(records: Iterable[Record], run: RunState, *, cell: str = "
     if cell:
         progress = _progress_before(run, cell, progress)
     first = progress.index(None) if None in progress else len(progress)
-    hint = "" if cell or first >= len(subtasks) else _hint_for(run.sections[subtasks[first].id])
-    reasons = [event.reason for event in _revisions(records)]
+    wishes = [] if cell or first >= len(subtasks) else run.sections[subtasks[first].id].wishes
+    plans = [record.event for record in records if isinstance(record.event, PlanMade)]
+    reasons = [event.reason for event in plans if event.plan.revision]
     return ResumePoint(
         tuple(subtask.title for subtask in subtasks),
         tuple(progress),
-        hint,
+        wishes[-1].hint if wishes else "",
         queries=tuple(subtask.online for subtask in subtasks),
         revisions=len(reasons) - reasons.count(CHANGED_BY_USER),
         fixed=CHANGED_BY_USER in reasons,
         reviewed=not run.reviewing,
         introduction=introduction,
-        tried_programs=not cell and _tried_programs(run),
+        # not if the user chose to explore before all programs were tried
+        tried_programs=not cell
+        and [one.effort for one in run.efforts] == ["direct", "explore"]
+        and run.efforts[-1].reason != CHOSEN_BY_USER,
     )
 
 
-def _tried_programs(run: RunState) -> bool:
-    """Whether the run tried programs until none was left to try; not if the user chose to explore before that."""
-    return [one.effort for one in run.efforts] == ["direct", "explore"] and run.efforts[-1].reason != CHOSEN_BY_USER
-
-
 def with_hint(begin: ResumePoint, hint: str) -> ResumePoint:
-    """Add a hint for the model, at the first subtask that is explored.
-
-    Raises:
-        UsageError: no subtask is left to explore.
-    """
+    """Add a hint for the model, at the first subtask that is explored. UsageError: no subtask is left to explore."""
     if not hint.strip():
         return begin
     if begin.titles and len(begin.titles) == sum(one is not None for one in begin.carried):
@@ -122,19 +114,15 @@ def reusable_result(section: Section) -> CarriedSubtask | None:
             return _with_search_results(section, CarriedSubtask(code, "failed", section.reason))
         case "skipped":
             return CarriedSubtask(status="skipped", reason=section.reason)
-        case _:
-            return _chosen_candidate(section)
-
-
-def _chosen_candidate(section: Section) -> CarriedSubtask | None:
-    """Return the candidate that the user had chosen, if the run was cut off before running it again."""
+    # a candidate that the user had chosen, if the run was cut off before running it again
     wish = section.wishes[-1] if section.wishes else None
-    attempt = section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None
-    return (
-        _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
-        if attempt
-        else None
-    )
+    return _chosen(section, section.attempts.get(wish.candidate) if wish and wish.what == "choose" else None)
+
+
+def _chosen(section: Section, attempt: Attempt | None) -> CarriedSubtask | None:
+    if attempt is None:
+        return None
+    return _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
 
 
 def _reusable_results(run: RunState) -> list[CarriedSubtask | None]:
@@ -146,29 +134,19 @@ def _reusable_results(run: RunState) -> list[CarriedSubtask | None]:
 
 
 def _progress_before(run: RunState, cell: str, progress: list[CarriedSubtask | None]) -> list[CarriedSubtask | None]:
-    """Return the progress before a cell, and the cell itself if it is a candidate."""
     assert run.plan
     if cell == SOLUTION:
         place, chosen = len(progress), None
     else:
         section, attempt = _find_cell(run, cell)
         place = [subtask.id for subtask in run.plan.subtasks].index(section.subtask.id)
-        chosen = (
-            _with_search_results(section, CarriedSubtask(expand_home(attempt.candidate.code), chosen=True))
-            if attempt
-            else None
-        )
+        chosen = _chosen(section, attempt)
     if None in progress[:place]:
         raise UsageError(f"The run had not reached {cell} yet.", remedy="Omit --from to continue where it ended.")
     return [*progress[:place], *([chosen] if chosen else [])]
 
 
 def _find_cell(run: RunState, cell: str) -> tuple[Section, Attempt | None]:
-    """Find the subtask with this id, or the candidate with this id and its subtask.
-
-    Raises:
-        UsageError: the plan has neither, or the candidate cannot be carried forward.
-    """
     planned = [run.sections[subtask.id] for subtask in run.plan.subtasks] if run.plan else []
     for section in planned:
         attempt = section.attempts.get(cell)
@@ -192,7 +170,6 @@ def _unknown_cell(run: RunState, cell: str) -> UsageError:
 
 
 def _list_cells(run: RunState) -> str:
-    """List the cells that a run can resume from: subtasks, their candidates that ran, and the solution."""
     found: list[str] = []
     for subtask in run.plan.subtasks if run.plan else ():
         section = run.sections[subtask.id]
@@ -203,7 +180,6 @@ def _list_cells(run: RunState) -> str:
 
 
 def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedSubtask:
-    """Add the APIs that were recommended and the passages that were found for the subtask."""
     found = [path for search in section.searches for path in search.apis]
     passages: list[Passage] = [one for search in section.searches for one in search.passages]
     used = {path for one in section.ordered if one.candidate.code == progress.code for path in one.apis}
@@ -214,12 +190,3 @@ def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedS
         retrieved=tuple(dict.fromkeys([*found, *(api.path for api in section.apis)])),
         passages=tuple(passages),
     )
-
-
-def _hint_for(section: Section) -> str:
-    """Return the user's hint for a subtask."""
-    return section.wishes[-1].hint if section.wishes else ""
-
-
-def _revisions(records: Iterable[Record]) -> list[PlanMade]:
-    return [record.event for record in records if isinstance(record.event, PlanMade) and record.event.plan.revision]

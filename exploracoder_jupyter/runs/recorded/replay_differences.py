@@ -61,22 +61,17 @@ def _section_differences(now: Section | None, before: Section) -> Iterator[str]:
         again = by_code.get(_session_fingerprint(before, attempt))
         if again is None or again.observation is None:
             yield f"{name}: candidate {attempt.candidate.id} was not tried"
-        elif _observation_outcome(again.observation) != _observation_outcome(attempt.observation):
-            outcomes = (
-                f"ended with {_observation_outcome(again.observation)}, not {_observation_outcome(attempt.observation)}"
-            )
-            yield f"{name}: candidate {again.candidate.id} {outcomes}"
+            continue
+        ended, was = _observation_outcome(again.observation), _observation_outcome(attempt.observation)
+        if ended != was:
+            yield f"{name}: candidate {again.candidate.id} ended with {ended}, not {was}"
     if before.selected and _code_fingerprint(now.selected if now else None) != _code_fingerprint(before.selected):
-        yield f"{name}: {_describe_selection(now)}, not {before.selected.candidate.id}"
+        carried = "nothing was carried forward"
+        if now and now.selection:
+            carried = f"{now.selection.candidate} was carried forward ({'; '.join(now.selection.reasons)})"
+        yield f"{name}: {carried}, not {before.selected.candidate.id}"
     if now and before.settled and before.status != now.status:
         yield f"{name}: it is {now.status}, not {before.status}"
-
-
-def _describe_selection(section: Section | None) -> str:
-    """Describe what was carried forward, and why."""
-    if section is None or section.selection is None:
-        return "nothing was carried forward"
-    return f"{section.selection.candidate} was carried forward ({'; '.join(section.selection.reasons)})"
 
 
 def _observation_outcome(observation: Observation) -> str:

@@ -26,14 +26,9 @@ ResumeState = tuple[ResumePoint, tuple[Exchange, ...]]
 def resume_state(
     records: Sequence[Record], run: RunState, trace: Path, *, cell: str = "", hint: str = ""
 ) -> ResumeState:
-    """Return what a run that resumes this one starts with.
+    """Return what a run that resumes this one starts with; `trace` is the path of the records.
 
-    Args:
-        records: the records of the earlier run.
-        run: the folded state of these records.
-        trace: the path of their trace.
-        cell: as in `recorded_progress.recorded_progress`.
-        hint: as in `recorded_progress.with_hint`.
+    `cell` is that of `recorded_progress.recorded_progress`, `hint` that of `recorded_progress.with_hint`.
 
     Raises:
         UsageError: there is no such cell, a run cannot resume from it, or no subtask is left for the hint.
@@ -52,25 +47,29 @@ def _resume_state(
     if before is None:
         return with_hint(own, hint), reusable
     start, earlier = before
-    return with_hint(_combine(own, start, records, run), hint), (
-        *reusable,
-        *_without_repeated(earlier, recorded_exchanges(records)),
-    )
+    repeated = [_key(one) for one in recorded_exchanges(records)]
+    remaining = []
+    for one in earlier:
+        if _key(one) in repeated:
+            repeated.remove(_key(one))
+        else:
+            remaining.append(one)
+    return with_hint(_combine(own, start, records, run), hint), (*reusable, *remaining)
 
 
 def _without_retried(records: Sequence[Record]) -> list[Record]:
     """Drop the model calls for a subtask from before the user retried it, because other replies are wanted now."""
-    last_retry = {
-        record.event.subtask: place
-        for place, record in enumerate(records)
-        if isinstance(record.event, Steered) and record.event.what == "retry"
-    }
-    return [record for place, record in enumerate(records) if place >= last_retry.get(_subtask(record), 0)]
+    kept: list[Record] = []
+    for record in records:
+        if isinstance(record.event, Steered) and record.event.what == "retry":
+            retried = record.event.subtask
+            kept = [one for one in kept if not (isinstance(one.event, ModelCalled) and _subtask(one.event) == retried)]
+        kept.append(record)
+    return kept
 
 
-def _subtask(record: Record) -> str:
-    """Return the subtask of a model call; empty for other records."""
-    return record.event.exchange.subject.partition(".")[0] if isinstance(record.event, ModelCalled) else ""
+def _subtask(event: ModelCalled) -> str:
+    return event.exchange.subject.partition(".")[0]
 
 
 def was_cut_off(run: RunState) -> bool:
@@ -99,7 +98,10 @@ def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], ru
     if run.plan is None:
         return start
     own = replace(own, revisions=own.revisions + start.revisions, fixed=own.fixed or start.fixed)
-    if own.titles != start.titles or _was_steered(records, start.hint):
+    # the hint that a run started with is recorded as a retry too
+    steered = [record.event for record in records if isinstance(record.event, Steered) and record.event.what != "edit"]
+    was_steered = any(event.what != "retry" or event.hint != start.hint for event in steered)
+    if own.titles != start.titles or was_steered:
         return own
     carried = tuple(now or then for now, then in zip_longest(own.carried, start.carried))
     hint = start.hint if _first_unexplored(carried) == _first_unexplored(start.carried) else ""
@@ -107,28 +109,8 @@ def _combine(own: ResumePoint, start: ResumePoint, records: Sequence[Record], ru
 
 
 def _first_unexplored(carried: Sequence[CarriedSubtask | None]) -> int:
-    """Return the index of the first subtask that is explored."""
     return next((place for place, progress in enumerate(carried) if progress is None), len(carried))
 
 
-def _was_steered(records: Sequence[Record], hint: str) -> bool:
-    """Whether the user steered the run. The hint that a run started with is recorded as an event too, but ignored."""
-    steered = [record.event for record in records if isinstance(record.event, Steered)]
-    return any(event.what != "edit" and (event.what != "retry" or event.hint != hint) for event in steered)
-
-
-def _without_repeated(earlier: Sequence[Exchange], repeated: Sequence[Exchange]) -> list[Exchange]:
-    """Return the earlier exchanges that have not been repeated."""
-    keys = [_key(one) for one in repeated]
-    remaining = []
-    for one in earlier:
-        if _key(one) in keys:
-            keys.remove(_key(one))
-        else:
-            remaining.append(one)
-    return remaining
-
-
 def _key(exchange: Exchange) -> tuple[object, ...]:
-    """Return what identifies an exchange, regardless of its cost."""
     return exchange.step, exchange.messages, exchange.sampling, exchange.replies

@@ -30,7 +30,7 @@ from exploracoder_jupyter.runs.exploration_run import CellListener, OutputListen
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
-from exploracoder_jupyter.runs.recorded.trace_loader import load_records
+from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
 from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering, in_repository
 from exploracoder_jupyter.runs.trace_check import starting_state
@@ -70,8 +70,8 @@ def prepare_replay(
         delay: whether replies take as long as in the recorded run.
         before: a file with code to run first, for runs that used variables of a notebook.
         kernel: the kernel to use; by default the recorded one.
-        workdir: the folder with the run's files; by default the one of the trace, as for a check, or the recorded
-            repository. Ignored if an order is given, except for a run in a repository.
+        workdir: the folder with the run's files, by default the one of the trace, as for a check; or the repository.
+            Without a repository it is ignored if an order is given.
         order: the caller's working directory, and its live kernel or variables, if any.
 
     Raises:
@@ -83,26 +83,35 @@ def prepare_replay(
     out = _resolve_path(out) if out else recorded.with_name(f"{recorded.stem}{REPLAYED_SUFFIX}.ipynb")
     if recorded == out:
         raise UsageError("--out names the trace that is replayed.", remedy="Name another path.")
-    records = load_records(trace)
-    recorded_run = fold_all(records)
-    started = recorded_run.started
-    if started is None:
-        raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
+    records, recorded_run, started = load_started_run(trace)
     progress, code = _initial_progress(records, recorded_run), _code_before(trace, before)
     layer, order = _replay_settings(out, kernel), order or Order(Task("", ()), workdir=workdir_of(trace, workdir))
+    # a run may have explored at once for a reason that does not hold for a replay, as a review
+    explored = bool(recorded_run.efforts) and recorded_run.efforts[0].effort == "explore"
+    effort: Layer = {"exploration": {"effort": "explore"}} if explored else {}
     if started.task.repository:
         folder = workdir.resolve() if workdir else Path(expand_home(started.environment.folder))
         order = in_repository(order, folder, started.task.repository)
+    steered = sum(isinstance(record.event, Steered) for record in records)
+    steering = ""
+    if steered > bool(progress.hint):  # the hint that a run started with is recorded as an event too
+        steering = " That run was steered by hand, which a replay does not repeat."
+    retrieval = started.settings.get("retrieval")
+    online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
     order = replace(
         order,
-        task=_replay_task(started.task),
-        layers=(layer, _recorded_effort(recorded_run), _recorded_settings(started, layer)),
+        task=replace(
+            started.task,
+            check=expand_home(started.task.check) if started.task.check else None,
+            setup=expand_home(started.task.setup),
+        ),
+        layers=(layer, effort, _recorded_settings(started, layer)),
         given=progress,
         recording=Recording(
             ReplayModel(recorded_exchanges(records), paced=delay == "recorded"),
-            _recorded_sources(records, started),
+            RecordedSearch([one.event for one in records if isinstance(one.event, KnowledgeSearched)], online=online),
             f"This replays the run{start_time_phrase(recorded_run)} ({trace.name}, {recorded_run.run_id}) with its"
-            f" recorded replies; no model is called.{_steering_message(records, progress)}"
+            f" recorded replies; no model is called.{steering}"
             f"{moved_folder_message(recorded_run, order.workdir)}",
             partial(_restore_start, trace=trace, code=code),
         ),
@@ -123,13 +132,7 @@ async def replay(
 ) -> Summary:
     """Replay a run and return its summary, with a comparison under `replay`.
 
-    Args:
-        asked: the replay.
-        listen: called with every record.
-        steering: see `run`.
-        on_trace_created: see `run`.
-        cells: see `run`.
-        solution: see `run`.
+    The other arguments are those of `run`.
 
     Raises:
         UsageError, MissingRequirement: the run cannot be replayed here; no trace was written.
@@ -161,11 +164,6 @@ def _resolve_path(path: Path) -> Path:
     return path.resolve()
 
 
-def _replay_task(recorded: Task) -> Task:
-    check = expand_home(recorded.check) if recorded.check else None
-    return replace(recorded, check=check, setup=expand_home(recorded.setup))
-
-
 def _replay_settings(out: Path, kernel: str | None) -> Layer:
     """Return the settings that differ from the recorded ones: no endpoint or server is used, and code runs locally."""
     return {
@@ -177,11 +175,6 @@ def _replay_settings(out: Path, kernel: str | None) -> Layer:
 
 
 def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
-    """Return the recorded settings.
-
-    Raises:
-        UsageError: they name an interpreter by path that is not the current one.
-    """
     layer, now = recorded_layer(started.settings, (stronger,)), resolve(stronger)
     if other := next(changed_interpreters(layer, now), ""):
         raise UsageError(
@@ -189,12 +182,6 @@ def _recorded_settings(started: RunStarted, stronger: Layer) -> Layer:
             remedy=f"To use it, add: --kernel {other.partition(' ')[2]}",
         )
     return restrict_to_current(layer, now)
-
-
-def _recorded_effort(recorded: RunState) -> Layer:
-    """Return the setting for a run that explored at once for a reason that does not hold for a replay, as a review."""
-    explored = bool(recorded.efforts) and recorded.efforts[0].effort == "explore"
-    return {"exploration": {"effort": "explore"}} if explored else {}
 
 
 def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
@@ -207,11 +194,6 @@ def _code_before(trace: Path, before: Path | None) -> tuple[str, ...]:
 
 
 async def _restore_start(root: Branch, trace: Path, code: Sequence[str]) -> Branch:
-    """Return a branch in the state at the start of the run.
-
-    Raises:
-        UsageError, MissingRequirement: that state cannot be restored here.
-    """
     branch = await starting_state.run_code_before(root, code)
     try:
         subject = read_subject(trace)
@@ -235,16 +217,3 @@ def _initial_progress(records: list[Record], run: RunState) -> ResumePoint:
     reused = tuple(None if one.subtask.id in asked else reusable_result(one) for one in sections)
     titles = tuple(one.subtask.title for one in sections)
     return ResumePoint(titles, reused, hint, introduction=introduction)
-
-
-def _recorded_sources(records: list[Record], started: RunStarted) -> RecordedSearch:
-    searches = [record.event for record in records if isinstance(record.event, KnowledgeSearched)]
-    retrieval = started.settings.get("retrieval")
-    online = isinstance(retrieval, dict) and retrieval.get("web", "off") != "off"
-    return RecordedSearch(searches, online=online)
-
-
-def _steering_message(records: list[Record], progress: ResumePoint) -> str:
-    """Return a sentence if the user steered the run. The hint that a run started with is recorded as an event too."""
-    steered = sum(isinstance(record.event, Steered) for record in records)
-    return " That run was steered by hand, which a replay does not repeat." if steered > bool(progress.hint) else ""

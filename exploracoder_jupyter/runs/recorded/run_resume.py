@@ -18,14 +18,14 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, merg
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
-from exploracoder_jupyter.core.run_state import RunState, fold_all
+from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
-from exploracoder_jupyter.runs.recorded.trace_loader import load_records
+from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
 from exploracoder_jupyter.runs.run_request import Order, ResumedRun, in_repository
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
@@ -59,23 +59,22 @@ def resume_order(order: Order, trace: Path, *, cell: str = "", hint: str = "", c
     """
     trace = Path(order.trace_folder or order.workdir, trace).resolve()
     refuse_active(trace)
-    records = load_records(trace)
-    run = fold_all(records)
-    if run.started is None:
-        raise UsageError(f"The trace {trace.name} does not record which task was run.", remedy="Explore it again.")
-    if not cell:
-        _refuse_ended(run, trace)
+    records, run, started = load_started_run(trace)
+    if not cell and run.finished and run.finished.verdict.outcome in _SOLVED:
+        raise UsageError(
+            f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
+            remedy="Use --from CELL to explore again from one of its cells.",
+        )
     progress, reusable = resume_state(records, run, trace, cell=cell, hint=hint)
-    layer = _recorded_settings(run.started, order.layers, confirm)
-    switched = _model_change_message(run.started, resolve(*order.layers, layer).endpoint)
+    layer = _recorded_settings(started, order.layers, confirm)
+    switched = _model_change_message(started, resolve(*order.layers, layer).endpoint)
     message = f"{_resume_message(run, trace, progress, cell)}{switched}{moved_folder_message(run, order.workdir)}"
     address = str(layer.get("endpoint", {}).get("base_url") or "")
-    if run.started.task.repository and not order.task.repository:
-        folder = Path(expand_home(run.started.environment.folder))
-        order = in_repository(order, folder, run.started.task.repository)
+    if started.task.repository and not order.task.repository:
+        order = in_repository(order, Path(expand_home(started.environment.folder)), started.task.repository)
     return replace(
         order,
-        task=_merge_task(order, run.started.task),
+        task=_merge_task(order, started.task),
         layers=(*order.layers, layer),
         given=progress,
         earlier=ResumedRun(run.run_id, trace, message, reusable, cell, progress.hint, address),
@@ -110,16 +109,7 @@ def moved_folder_message(run: RunState, workdir: Path) -> str:
     return f" Its files were in {then}; they are looked for in {now}." if then not in ("", now) else ""
 
 
-def _refuse_ended(run: RunState, trace: Path) -> None:
-    if run.finished and run.finished.verdict.outcome in _SOLVED:
-        raise UsageError(
-            f"There is nothing to resume: the run of {trace.name} ended {run.finished.verdict.outcome}.",
-            remedy="Use --from CELL to explore again from one of its cells.",
-        )
-
-
 def _merge_task(order: Order, recorded: Task) -> Task:
-    """Return the recorded task, overridden by the order's own."""
     override = order.task
     task = Task(
         text=override.text or recorded.text,
@@ -134,13 +124,11 @@ def _merge_task(order: Order, recorded: Task) -> Task:
 
 
 def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm: Confirm | None) -> Layer:
-    """Return the recorded settings that take effect.
-
-    Raises:
-        UsageError: they allow more than the current settings.
-    """
     now = resolve(*stronger)
-    layer = _without_current(recorded_layer(started.settings, stronger), merge_sources(*stronger))
+    layer, given = recorded_layer(started.settings, stronger), merge_sources(*stronger)
+    layer = _remove_settings(layer, "endpoint", _ENDPOINT & given.get("endpoint", {}).keys())
+    if _WEB & given.get("retrieval", {}).keys():
+        layer = _remove_settings(layer, "retrieval", _WEB)
     if not uses_endpoint(resolve(*stronger, layer)):
         layer = _remove_settings(layer, "endpoint", {"base_url"})
     address = layer.get("endpoint", {}).get("base_url")
@@ -149,18 +137,11 @@ def _recorded_settings(started: RunStarted, stronger: tuple[Layer, ...], confirm
     return restrict_to_current(layer, now)
 
 
-def _without_current(recorded: Layer, now: Layer) -> Layer:
-    """Remove recorded settings that the user sets now by flags, the config file or the environment."""
-    layer = _remove_settings(recorded, "endpoint", _ENDPOINT & now.get("endpoint", {}).keys())
-    return _remove_settings(layer, "retrieval", _WEB) if _WEB & now.get("retrieval", {}).keys() else layer
-
-
 def _remove_settings(layer: Layer, section: str, names: Set[str]) -> Layer:
     return {**layer, section: {name: value for name, value in layer.get(section, {}).items() if name not in names}}
 
 
 def _model_change_message(started: RunStarted, now: Endpoint) -> str:
-    """Return a sentence, with a leading space, if the model differs from that of the recorded run."""
     then, model = started.model, now.model
     if is_offline(now):
         model = OFFLINE
@@ -170,7 +151,6 @@ def _model_change_message(started: RunStarted, now: Endpoint) -> str:
 
 
 def _resume_message(run: RunState, trace: Path, progress: ResumePoint, cell: str) -> str:
-    """Describe which run is resumed, what is reused, and what it had cost."""
     ended = f"ended {run.finished.verdict.outcome}" if run.finished else "was cut off"
     where = f"from {cell} in" if cell else "from"
     count = sum(one is not None for one in progress.carried)

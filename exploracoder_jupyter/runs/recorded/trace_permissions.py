@@ -25,6 +25,7 @@ _LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {
     "schema": ("values",),
     "none": ("values", "schema"),
 }
+_INTERPRETERS = ("kernel", "python")
 _LIMITS = ("memory_mb", "cpu_seconds", "processes", "open_files", "file_mb", "output_kb", "copy_mb")
 
 
@@ -36,9 +37,11 @@ def refuse_escalation(recorded: Layer, now: Settings, *, address_allowed: bool =
     Raises:
         UsageError: they allow more; the remedy names the options that permit it.
     """
-    address = [] if address_allowed else list(_endpoint_option(recorded))
-    flags = " ".join([*address, *_needed_options(recorded, now)])
-    if address and flags == address[0]:
+    # also for an endpoint on this machine, where any program may listen
+    address = recorded.get("endpoint", {}).get("base_url")
+    option = f"--base-url {quote(address)}" if isinstance(address, str) and not address_allowed else ""
+    flags = " ".join(filter(None, [option, *_needed_options(recorded, now)]))
+    if option and flags == option:
         raise UsageError(
             f"The endpoint {recorded['endpoint']['base_url']} is named only by the trace, so nothing is sent there.",
             remedy=f"To send it the task, code, outputs and your API key, add: {flags}",
@@ -55,23 +58,27 @@ def restrict_to_current(recorded: Layer, now: Settings) -> Layer:
     endpoint, sandbox = (dict(recorded.get(name, {})) for name in ("endpoint", "sandbox"))
     if endpoint.get("share") in _LESS_STRICT_SHARING[now.endpoint.share]:
         del endpoint["share"]
-    for name in [*_looser_settings(sandbox, now), *_unchanged_interpreters(sandbox, now)]:
+    for name in _looser_settings(sandbox, now):
         sandbox.pop(name, None)
+    for name in _INTERPRETERS:  # a recorded path may have a redacted home folder, so the same current one is used
+        value = sandbox.get(name)
+        if isinstance(value, str) and _is_path(value) and _is_current_interpreter(name, value, now):
+            del sandbox[name]
     return {**recorded, "endpoint": endpoint, "sandbox": sandbox}
 
 
 def changed_interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
     """Yield options for the interpreters that recorded settings name by path, if they differ from the current ones."""
-    sandbox = recorded.get("sandbox", {})
-    kernel, python = sandbox.get("kernel"), sandbox.get("python")
-    if isinstance(kernel, str) and _is_path(kernel) and not _same_path(kernel, now.sandbox.kernel or sys.executable):
-        yield f"--kernel {quote(_expand_home(kernel))}"
-    if isinstance(python, str) and not _same_path(python, now.sandbox.python or sys.executable):
-        yield f"--python {quote(_expand_home(python))}"
+    for name in _INTERPRETERS:
+        value = recorded.get("sandbox", {}).get(name)
+        if not isinstance(value, str) or (name == "kernel" and not _is_path(value)):
+            continue
+        if not _is_current_interpreter(name, value, now):
+            path = f"{Path.home()}{value[1:]}" if value.startswith("~/") else value
+            yield f"--{name} {quote(path)}"
 
 
 def _looser_settings(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Yield the names of recorded sandbox settings that allow more than the current ones."""
     if now.sandbox.isolation == "require":
         yield "isolation"
     if sandbox.get("branching") == "fork":
@@ -84,30 +91,11 @@ def _looser_settings(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[s
             yield name
 
 
-def _unchanged_interpreters(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Yield the interpreter settings that equal the current ones.
-
-    Their recorded paths may have a redacted home folder, so the current settings are used instead.
-    """
-    for name in ("kernel", "python"):
-        value = sandbox.get(name)
-        if (
-            isinstance(value, str)
-            and _is_path(value)
-            and _same_path(value, getattr(now.sandbox, name) or sys.executable)
-        ):
-            yield name
-
-
-def _endpoint_option(recorded: Layer) -> Iterator[str]:
-    """Yield the option for the recorded endpoint, also for one on this machine, where any program may listen."""
-    address = recorded.get("endpoint", {}).get("base_url")
-    if isinstance(address, str):
-        yield f"--base-url {quote(address)}"
+def _is_current_interpreter(name: str, recorded: str, now: Settings) -> bool:
+    return _same_path(recorded, getattr(now.sandbox, name) or sys.executable)
 
 
 def _added_read_paths(sandbox: Mapping[str, JsonValue], now: Settings) -> Iterator[str]:
-    """Yield the paths that experiments could read then but may not read now."""
     paths = sandbox.get("allow_read")
     for path in map(str, paths if isinstance(paths, list) else ()):
         if not any(_same_path(path, one) for one in now.sandbox.allow_read):
@@ -124,11 +112,6 @@ def _needed_options(recorded: Layer, now: Settings) -> Iterator[str]:
     for path in _added_read_paths(sandbox, now):
         yield f"--allow-read {quote(path)}"
     yield from changed_interpreters(recorded, now)
-    yield from _retrieval_options(recorded, now)
-
-
-def _retrieval_options(recorded: Layer, now: Settings) -> Iterator[str]:
-    """Yield options for what is read for the model: the web, files of this machine, an embedding model."""
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
     unchanged = web in (None, now.retrieval.web) and (
@@ -150,11 +133,6 @@ def _retrieval_options(recorded: Layer, now: Settings) -> Iterator[str]:
 def _same_path(recorded: str, now: str | None) -> bool:
     """Whether both are the same path; the recorded one may have a redacted home folder."""
     return now is not None and recorded in (now, local_homes().redact(now))
-
-
-def _expand_home(path: str) -> str:
-    """Expand a redacted home folder to the current one."""
-    return f"{Path.home()}{path[1:]}" if path.startswith("~/") else path
 
 
 def _is_path(name: str) -> bool:

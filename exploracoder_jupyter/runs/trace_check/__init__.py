@@ -7,7 +7,7 @@ state and hash seed, so only another kernel shows whether a result varies or has
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,11 +51,11 @@ from exploracoder_jupyter.runs.trace_check.starting_state import (
 )
 from exploracoder_jupyter.trace import Redactor
 from exploracoder_jupyter.trace.comparing.output_comparison import (
-    ComparableResult,
+    Comparison,
     comparable_result,
     compare_with_record,
 )
-from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
+from exploracoder_jupyter.trace.comparing.output_parts import TOLERANCE
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record
@@ -104,7 +104,11 @@ async def check_trace(asked: CheckRequest, advance: Advance) -> Report:
         KernelError: no kernel could be started.
     """
     subject = await to_thread.run_sync(read_subject, asked.path)
-    chosen = _choose_executions(subject, selected=asked.selected)
+    chosen = subject.executions
+    if asked.selected:
+        chosen = tuple(one for one in chosen if one.selected or one.id == subject.solution)
+    if not chosen:
+        raise UsageError("Nothing was carried forward in that run.", remedy="Omit --selected.")
     code = read_code(asked.before) if asked.before else subject.before
     kernel = asked.kernel
     if asked.env or asked.overrides:
@@ -119,24 +123,8 @@ async def check_trace(asked: CheckRequest, advance: Advance) -> Report:
     return await _Check(asked, subject, asked.otherwise, sandbox, advance, chosen).report()
 
 
-def _choose_executions(subject: Subject, *, selected: bool) -> tuple[Execution, ...]:
-    """Return the executions to compare.
-
-    Raises:
-        UsageError: there are none.
-    """
-    if not selected:
-        return subject.executions
-    chosen = tuple(one for one in subject.executions if one.selected or one.id == subject.solution)
-    if not chosen:
-        raise UsageError("Nothing was carried forward in that run.", remedy="Omit --selected.")
-    return chosen
-
-
 @dataclass(slots=True)
 class _Check:
-    """The state of a check."""
-
     asked: CheckRequest
     subject: Subject
     code: Sequence[str]
@@ -148,38 +136,25 @@ class _Check:
     environment: Environment | None = None
 
     @property
-    def workdir(self) -> str:
-        """The working directory as it appears in redacted observations."""
-        return _redactor().text(str(relocated_paths.workdir_of(self.subject.path, self.asked.workdir)))
+    def workdir(self) -> Path:
+        return relocated_paths.workdir_of(self.subject.path, self.asked.workdir)
 
     async def report(self) -> Report:
-        """Execute everything, compare, and return the report.
-
-        Raises:
-            Lacking: variables that the run used are missing.
-            ExploraError: the code cannot be executed for another reason.
-        """
-        try:
-            await self._execute_all()
-        except Exception as error:
-            raise unwrap_group(error) from None
-        return self._report()
-
-    async def _execute_all(self) -> None:
         """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
         pending = self.chosen
         for _ in range(_MAX_PASSES):
-            await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
+            try:
+                await self._execute(with_ancestors([one.id for one in pending], self.subject.executions))
+            except Exception as error:
+                raise unwrap_group(error) from None
             pending = [one for one in pending if not self._row(one).same]
             if not pending:
-                return
+                break
+        return self._report()
 
     async def _execute(self, executions: Sequence[Execution]) -> None:
-        """Execute these once, in new kernels."""
-        asked = self.asked
-        workdir = relocated_paths.workdir_of(self.subject.path, asked.workdir)
         self.advance("Starting kernels", 0, 0)
-        async with open_siblings(self.sandbox, workdir=workdir) as siblings:
+        async with open_siblings(self.sandbox, workdir=self.workdir) as siblings:
             root, is_first = await siblings.root(), self.environment is None
             base = await retry_on_branching_change(lambda: self._restore(root))
             if is_first:
@@ -188,7 +163,9 @@ class _Check:
             again = await execute_again(base, executions, self._execution_options(len(executions)))
         if is_first:
             require_names(self.subject, again, executions)
-        self._store(executions, again)
+        for one in executions:
+            if observation := again.get(one.id):
+                self.observations.setdefault(one.id, []).append(_as_recorded(observation))
 
     async def _restore(self, root: Branch) -> Branch:
         task = self.subject.started.task
@@ -206,40 +183,32 @@ class _Check:
         seconds = float(timeout) if isinstance(timeout, int | float) else _DEFAULT_TIMEOUT
         return ExecutionOptions(seconds, build_check(self.subject.started.task), os.cpu_count() or 2, advance)
 
-    def _store(self, executions: Sequence[Execution], again: Mapping[str, Observation]) -> None:
-        for one in executions:
-            if observation := again.get(one.id):
-                self.observations.setdefault(one.id, []).append(_as_recorded(observation))
-
     def _row(self, one: Execution) -> Row:
-        """Compare an execution with its record, using the re-executions so far."""
         if never_ran(one.observation):
             return Row(one.id, "not run", "it did not run in the recorded run either", counts=False)
         if one.id not in self.observations:
             return Row(one.id, "not run", f"the state after {one.parent} was lost")
-        comparison = compare_with_record(
-            self._recorded_result(one), self._repeated_results(one), tolerance=self.asked.tolerance
-        )
+        comparison = self._compare(one)
         omitted = ", ".join(sorted({name for output in one.observation.outputs for name in omitted_values(output)}))
         reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
         if comparison.result == "changed" and relocated_paths.is_redacted(one.code):
             reasons.append("its code contained a home folder or key, which traces redact")
         return Row(one.id, comparison.result, "; ".join(filter(None, reasons)))
 
-    def _recorded_result(self, one: Execution) -> ComparableResult:
-        paths = relocated_paths.relative_paths(self.observations[one.id], self.workdir)
-        observation = relocated_paths.make_relative(
-            _as_recorded(one.observation), self.subject.started.environment.folder
+    def _compare(self, one: Execution) -> Comparison:
+        """Compare an execution with its record, both with paths relative to their working directories."""
+        then, now = self.subject.started.environment.folder, _redactor().text(str(self.workdir))
+        again = self.observations[one.id]
+        recorded = relocated_paths.make_relative(_as_recorded(one.observation), then)
+        recorded = relocated_paths.make_known_relative(recorded, relocated_paths.relative_paths(again, now))
+        trimmed = (trim_like_record(one.observation, observation) for observation in again)
+        relative = [relocated_paths.make_relative(observation, now, itself=bool(then)) for observation in trimmed]
+        today = datetime.now(UTC).date()
+        return compare_with_record(
+            comparable_result(recorded, day=self.subject.day, code=one.code),
+            [comparable_result(observation, day=today, code=one.code) for observation in relative],
+            tolerance=self.asked.tolerance,
         )
-        return comparable_result(
-            relocated_paths.make_known_relative(observation, paths), day=self.subject.day, code=one.code
-        )
-
-    def _repeated_results(self, one: Execution) -> list[ComparableResult]:
-        today, is_folder_known = datetime.now(UTC).date(), bool(self.subject.started.environment.folder)
-        trimmed = (trim_like_record(one.observation, again) for again in self.observations[one.id])
-        relative = [relocated_paths.make_relative(again, self.workdir, itself=is_folder_known) for again in trimmed]
-        return [comparable_result(again, day=today, code=one.code) for again in relative]
 
     def _report(self) -> Report:
         subject, recorded = self.subject, self.subject.started.environment
@@ -261,14 +230,12 @@ class _Check:
         if not edited:
             return row
         if row.result == "changed" and edited.endswith(f": {row.why}"):
-            return Row(
-                row.id, "edited", f"its record was edited: its re-execution gives what the cell shows: {row.why}"
-            )
+            why = f"its record was edited: its re-execution gives what the cell shows: {row.why}"
+            return Row(row.id, "edited", why)
         return Row(row.id, "edited", f"{edited}; executed again: {row.why}" if row.result == "changed" else edited)
 
 
 def _as_recorded(observation: Observation) -> Observation:
-    """Convert an observation to what a trace would contain: redacted, in plain JSON."""
     event = _redactor().record(Record(0, 0.0, CandidateObserved("", observation))).event
     return event.observation if isinstance(event, CandidateObserved) else observation
 

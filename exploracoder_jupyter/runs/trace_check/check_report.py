@@ -58,11 +58,19 @@ class Report:
         counts = {kind: sum(row.result == kind for row in counting) for kind in ("varies", "changed", "edited")}
         if self.same:
             subject = "it still shows" if len(counting) == 1 else f"all {len(counting)} still show"
-            return f"Same: {subject} what is recorded{_exceptions(counts['varies'], never_run)}."
+            varies = counts["varies"]
+            parts = [f"{varies} of them var{'ies' if varies == 1 else 'y'} from run to run"] if varies else []
+            parts += [f"{never_run} more had never run"] if never_run else []
+            exceptions = f" ({'; '.join(parts)})" if parts else ""
+            return f"Same: {subject} what is recorded{exceptions}."
         lost = sum(row.result == "not run" for row in counting)
         parts = [f"{counts['changed']} changed", f"{counts['edited']} edited", f"{lost} could not be run"]
         listed = ", ".join(part for part in parts if not part.startswith("0 "))
-        return f"Different: of {len(self.rows)}, {listed}.{_describe_calls(self.calls)}"
+        calls = ""
+        if self.calls:
+            what = "This call" if len(self.calls) == 1 else f"These {len(self.calls)} calls"
+            calls = f" {what} changed: {', '.join(self.calls)}."
+        return f"Different: of {len(self.rows)}, {listed}.{calls}"
 
     def plain(self) -> dict[str, JsonValue]:
         """Convert the report to JSON."""
@@ -77,21 +85,6 @@ class Report:
 def id_sort_key(id_: str) -> list[int | str]:
     """Return a sort key for ids in the order of a trace: 1.2, 1.10, 1.10r1, 2.1, s1, s1-t1."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", id_)]
-
-
-def _exceptions(varies: int, never_run: int) -> str:
-    parts = [
-        f"{varies} of them var{'ies' if varies == 1 else 'y'} from run to run" if varies else "",
-        f"{never_run} more had never run" if never_run else "",
-    ]
-    return f" ({'; '.join(filter(None, parts))})" if any(parts) else ""
-
-
-def _describe_calls(paths: Sequence[str]) -> str:
-    if not paths:
-        return ""
-    what = "This call" if len(paths) == 1 else f"These {len(paths)} calls"
-    return f" {what} changed: {', '.join(paths)}."
 
 
 def changed_calls(rows: Sequence[Row], executions: Sequence[Execution]) -> tuple[str, ...]:

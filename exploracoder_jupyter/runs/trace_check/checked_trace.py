@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -13,7 +14,14 @@ from nbformat import NotebookNode
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.events import LibraryRead, Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.events import (
+    CandidateProposed,
+    LibraryRead,
+    Record,
+    RunFinished,
+    RunStarted,
+    SolutionJudged,
+)
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.trace_check.explored_notebook import (
@@ -22,10 +30,10 @@ from exploracoder_jupyter.runs.trace_check.explored_notebook import (
     parse_notebook,
     read_notebook,
 )
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
+from exploracoder_jupyter.trace.module_distributions import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
 from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata
@@ -52,6 +60,12 @@ class Subject:
     is_active: bool
     """Whether the run is still writing it."""
 
+    @property
+    def sandbox(self) -> dict[str, JsonValue]:
+        """The recorded sandbox settings."""
+        recorded = self.started.settings.get("sandbox")
+        return recorded if isinstance(recorded, dict) else {}
+
     def setting(self, section: str, name: str) -> JsonValue:
         """Return a recorded setting; `None` if it is missing."""
         values = self.started.settings.get(section)
@@ -64,11 +78,14 @@ def read_subject(path: Path) -> Subject:
     Raises:
         UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
-    active, content = is_active(path), _read_content(path)
+    active, content, saved = is_active(path), b"", list[Record]()
+    with suppress(OSError, ValueError, RecursionError):  # read once, because an active run replaces the file
+        content = path.read_bytes()
+        saved = read_records(json.loads(content))  # of a run that was cut off, its journal has more
     notebook = parse_notebook(content)
     if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
-    records, saved = load_records(path), _parse_saved(content)
+    records = load_records(path)
     by_kind = {type(record.event): record.event for record in records}
     started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
     ran = executions(records)
@@ -92,22 +109,6 @@ def read_subject(path: Path) -> Subject:
         complete=records == saved,
         is_active=active,
     )
-
-
-def _read_content(path: Path) -> bytes:
-    """Read the file once, because an active run replaces it; empty if it is unreadable."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def _parse_saved(content: bytes) -> list[Record]:
-    """Return the records in the notebook itself; a run that was cut off has more in its journal."""
-    try:
-        return read_records(json.loads(content))
-    except (ValueError, RecursionError):
-        return []
 
 
 def _find_edits(notebook: NotebookNode | None, saved: Sequence[Record]) -> dict[str, str]:
@@ -142,3 +143,55 @@ def read_code(path: Path) -> tuple[str, ...]:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"--before: {str(path)!r} cannot be used: {why}.", remedy="Name a .py or .ipynb.") from error
     return (code,)
+
+
+def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
+    """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
+    events = [record.event for record in records]
+    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    proposed = (event.candidate for event in events if isinstance(event, CandidateProposed))
+    codes = {candidate.id: candidate.code for candidate in proposed}
+    judged = (event for event in events if isinstance(event, SolutionJudged))
+    right = {event.candidate for event in judged if event.judgement.ruling == "right"}
+    found: dict[str, str] = {}
+    for event in events:
+        if isinstance(event, RunFinished) and started and not _is_unexecuted(event, codes, ran):
+            found |= _check_verdict(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
+        if isinstance(event, LibraryRead) and started:
+            found |= _check_versions(event, started.environment.packages)
+    return found
+
+
+def _is_unexecuted(event: RunFinished, proposed: Mapping[str, str], ran: Sequence[Execution]) -> bool:
+    """Whether the run claims no more than that it wrote a program, which it never ran."""
+    solution = event.solution
+    if solution is None or event.verdict.outcome != "unchecked" or any(one.id == solution.candidate for one in ran):
+        return False
+    return proposed.get(solution.candidate) == solution.code
+
+
+def _check_verdict(
+    event: RunFinished, ran: Mapping[str, Execution], right: set[str], *, checked: bool
+) -> dict[str, str]:
+    """Describe what is wrong with the verdict that a solution ran."""
+    outcome, solution = event.verdict.outcome, event.solution
+    if outcome not in ("solved", "unchecked"):
+        return {}
+    done = ran.get(solution.candidate) if solution else None
+    if solution is None or done is None or not done.observation.ran:
+        return {"verdict": f"it is {outcome}, but no solution ran"}
+    if done.code != solution.code:
+        return {done.id: "the solution is not the code that was run"}
+    if outcome == "solved" and not (checked or done.id in right):
+        return {"verdict": "it is solved, but nothing was checked"}
+    return {}
+
+
+def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
+    pairs = [(canonical_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
+    listed = {name for name, _ in pairs}
+    for info in event.libraries:
+        name = canonical_name(info.distribution)
+        if info.version and name in listed and (name, info.version) not in pairs:
+            return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
+    return {}

@@ -79,7 +79,11 @@ class Lock:
         """
         if not _MINOR.match(python):
             raise UsageError("The trace does not record the version of Python.", remedy="Omit --env.")
-        replaced = parse_versions(map(_parse_override, overrides))
+        for text in overrides:
+            if PINNED.fullmatch(text.strip()) is None:
+                remedy = 'For example: --with "networkx==3.2"'
+                raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy=remedy)
+        replaced = parse_versions(text.strip() for text in overrides)
         versions = {**parse_versions(packages), **replaced}
         versions.pop(_THIS_PACKAGE, None)
         wanted = [*(name for name in map(canonical_name, libraries) if name in versions), *replaced, "ipykernel"]
@@ -120,53 +124,38 @@ async def _build(lock: Lock, place: Path) -> None:
     draft = Path(mkdtemp(prefix=f"{place.name}-", dir=place.parent))
     try:
         await _install_all(lock, draft)
-        await to_thread.run_sync(_move_into_place, draft, place)
+        if place.exists() and not _python_in(place).exists():  # its interpreter is missing
+            await to_thread.run_sync(shutil.rmtree, place)
+        with suppress(OSError):  # another process has built it in the meantime
+            draft.rename(place)
     finally:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(lambda: shutil.rmtree(draft, ignore_errors=True))
 
 
-def _move_into_place(draft: Path, place: Path) -> None:
-    """Move a new environment into place.
-
-    It replaces one whose interpreter is missing; one that another process has built in the meantime is kept.
-    """
-    if place.exists() and not _python_in(place).exists():
-        shutil.rmtree(place)
-    with suppress(OSError):
-        draft.rename(place)
-
-
 async def _install_all(lock: Lock, folder: Path) -> None:
-    await _run([*_venv_command(lock), str(folder)])
+    uv = shutil.which("uv")
+    create = [shutil.which(f"python{lock.minor}") or sys.executable, *_ISOLATED, "venv", "--without-pip"]
+    if uv:
+        create = [uv, "venv", "--quiet", "--python", lock.minor]
+    await _run([*create, str(folder)])
     constraints = folder / "constraints.txt"
     _write(constraints, lock.requirements(name for name in lock.versions if name not in lock.libraries))
     python = str(_python_in(folder))
-    install = [*_install_command(python), "--constraint", str(constraints)]
+    if find_spec("pip"):
+        install = [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
+    elif uv:
+        install = [uv, "pip", "install", "--quiet", "--python", python]
+    else:
+        raise _build_error("neither pip nor uv is installed")
+    install += ["--constraint", str(constraints)]
     await _run([*install, *lock.requirements(lock.libraries)])
     _write(constraints, lock.requirements(lock.versions))
-    if optional := lock.requirements(await _optional_dependencies(lock, python)):
+    # optional dependencies of the libraries that the run had installed, because results may depend on them
+    lines = json.loads(await _run([python, "-I", "-c", _LIST_REQUIREMENTS, *lock.libraries]))
+    names = [name for name in optional_requirements(lines) if name in lock.versions and name not in lock.libraries]
+    if optional := lock.requirements(names):
         await _install_each(install, optional)
-
-
-def _venv_command(lock: Lock) -> list[str]:
-    """Return the command that creates an environment with the recorded version of Python, without the folder."""
-    if uv := shutil.which("uv"):
-        return [uv, "venv", "--quiet", "--python", lock.minor]
-    return [shutil.which(f"python{lock.minor}") or sys.executable, *_ISOLATED, "venv", "--without-pip"]
-
-
-def _install_command(python: str) -> list[str]:
-    """Return the command that installs packages for that interpreter, without the requirements.
-
-    Raises:
-        MissingRequirement: neither pip nor uv is installed.
-    """
-    if find_spec("pip"):
-        return [sys.executable, *_ISOLATED, "pip", "--python", python, "install", "--quiet"]
-    if uv := shutil.which("uv"):
-        return [uv, "pip", "install", "--quiet", "--python", python]
-    raise _build_error("neither pip nor uv is installed")
 
 
 def _write(path: Path, requirements: Iterable[str]) -> None:
@@ -183,18 +172,7 @@ async def _install_each(install: Sequence[str], requirements: Sequence[str]) -> 
                 await _run([*install, requirement])
 
 
-async def _optional_dependencies(lock: Lock, python: str) -> list[str]:
-    """Return the optional dependencies of the libraries that the run had installed: results may depend on them."""
-    lines = json.loads(await _run([python, "-I", "-c", _LIST_REQUIREMENTS, *lock.libraries]))
-    return [name for name in optional_requirements(lines) if name in lock.versions and name not in lock.libraries]
-
-
 async def _run(command: Sequence[str]) -> str:
-    """Run a command and return its output. On cancellation, its process tree is killed.
-
-    Raises:
-        MissingRequirement: the command fails.
-    """
     with TemporaryFile() as stdout, TemporaryFile() as stderr:
         try:
             process = await anyio.open_process(
@@ -228,12 +206,6 @@ def _build_error(log: str) -> MissingRequirement:
     unreached = " (a package index could not be reached)" if _UNREACHED.search(log) else ""
     remedy = "Use another environment with --kernel, or another version with --with NAME==VERSION."
     return MissingRequirement(f"The recorded environment cannot be built: {why}{unreached}.", remedy=remedy)
-
-
-def _parse_override(text: str) -> str:
-    if PINNED.fullmatch(text.strip()) is None:
-        raise UsageError(f"--with takes NAME==VERSION, not {text!r}.", remedy='For example: --with "networkx==3.2"')
-    return text.strip()
 
 
 def _python_in(folder: Path) -> Path:

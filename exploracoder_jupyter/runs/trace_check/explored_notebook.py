@@ -51,14 +51,9 @@ def find_explorations(path: Path) -> tuple[Exploration, ...]:
         UsageError: the notebook contains explorations, but none of their traces exists.
     """
     notebook = read_notebook(path)
-    if (
-        notebook is None
-        or run_metadata(notebook).get("records")
-        or journal_path(path).exists()
-        or not is_valid_notebook(notebook)
-    ):
+    if notebook is None or run_metadata(notebook).get("records") or journal_path(path).exists():
         return ()
-    calls = list(_calls(notebook))
+    calls = list(_calls(notebook)) if is_valid_notebook(notebook) else []
     if not calls:
         return ()
     places = _find_traces(path.parent, {run_id for _, run_id, _ in calls} - {""})
@@ -89,7 +84,10 @@ def _calls(notebook: NotebookNode) -> Iterator[tuple[Sequence[str], str, tuple[s
             yield (), str(mark.get("run_id")), before
         elif _is_call(cell):
             before = _user_code(notebook.cells[:number])
-            yield [*_out_options(join_lines(cell.source)), *_traces_in_outputs(cell)], "", before
+            outputs = cell.get("outputs", [])
+            texts = [text for one in outputs for text in (one.get("text"), *one.get("data", {}).values())]
+            named = [unescape(name) for text in texts for name in _TRACE.findall(join_lines(text))]
+            yield [*_out_options(join_lines(cell.source)), *named], "", before
 
 
 def _is_call(cell: NotebookNode) -> bool:
@@ -97,13 +95,11 @@ def _is_call(cell: NotebookNode) -> bool:
 
 
 def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
-    """Return the user's code in these cells."""
     users = (cell for cell in cells if cell.cell_type == "code" and not generated_metadata(cell) and not _is_call(cell))
     return tuple(code for cell in users if (code := _OURS.sub("", join_lines(cell.source)).strip()))
 
 
 def _out_options(source: str) -> list[str]:
-    """Return the values of `--out` in the line of a call."""
     first, _, rest = source.partition("\n")
     try:
         words = shlex.split(split_call(first, rest)[0])
@@ -113,15 +109,7 @@ def _out_options(source: str) -> list[str]:
     return [*separate, *(word.removeprefix("--out=") for word in words if word.startswith("--out="))]
 
 
-def _traces_in_outputs(cell: NotebookNode) -> list[str]:
-    """Return the traces that the outputs of a call name."""
-    outputs = cell.get("outputs", [])
-    texts = [join_lines(text) for output in outputs for text in (output.get("text"), *output.get("data", {}).values())]
-    return [unescape(name) for text in texts for name in _TRACE.findall(text)]
-
-
 def _find_traces(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
-    """Find the traces of these runs in this folder and in its folder of traces."""
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -30,7 +30,7 @@ def matching_sandbox(
     Recorded limits and isolation apply unless the current ones are stricter. The network is available only if `network`
     is true. An interpreter that the trace names by path is ignored, since it would be started before any isolation.
     """
-    current, recorded = asdict(now.sandbox), _recorded_sandbox(subject)
+    current, recorded = asdict(now.sandbox), subject.sandbox
     allowed = restrict_to_current({"sandbox": recorded}, now)["sandbox"]
     adopted = {name: value for name, value in allowed.items() if name in current}
     forced: dict[str, JsonValue] = {"state": "fresh", "network": network}
@@ -46,14 +46,8 @@ def matching_sandbox(
         return _SANDBOX.validate_python({**current, **forced})
 
 
-def _recorded_sandbox(subject: Subject) -> dict[str, JsonValue]:
-    recorded = subject.started.settings.get("sandbox")
-    return recorded if isinstance(recorded, dict) else {}
-
-
 def _interpreter_path(subject: Subject) -> str:
-    """Return the run's interpreter if it was named by path, else an empty string."""
-    values = [str(_recorded_sandbox(subject).get(name) or "") for name in ("kernel", "python")]
+    values = [str(subject.sandbox.get(name) or "") for name in ("kernel", "python")]
     return next((value for value in values if "/" in value or "\\" in value), "")
 
 
@@ -119,29 +113,20 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
         found.append("the run's kernels were on another machine")
     if path := _interpreter_path(subject):
         found.append(f"the run's interpreter was {path} (--kernel)")
-    found += _lowered_limits(_recorded_sandbox(subject), sandbox)
-    return (*found, *_other_packages(recorded, now, {canonical_name(info.distribution) for info in subject.libraries}))
-
-
-def _lowered_limits(recorded: Mapping[str, JsonValue], sandbox: Sandbox) -> Iterator[str]:
-    """Yield the limits that are lower now than in the run."""
-    for name, limit in asdict(sandbox).items():
-        before = recorded.get(name)
-        if type(before) is int and type(limit) is int and before > limit:
-            yield f"{name} {before} -> {limit}"
+    found += [
+        f"{name} {limit} -> {now_limit}"
+        for name, now_limit in asdict(sandbox).items()
+        if type(now_limit) is int and type(limit := subject.sandbox.get(name)) is int and limit > now_limit
+    ]
+    then, installed = installed_versions(recorded), installed_versions(now)
+    others = then.keys() & installed.keys() - {canonical_name(info.distribution) for info in subject.libraries}
+    changed = [name for name in sorted(others - _INSTALLERS) if then[name] != installed[name]]
+    if changed:
+        listed = ", ".join(f"{name} {then[name]} -> {installed[name]}" for name in changed[:_MAX_LISTED])
+        more = f" and {len(changed) - _MAX_LISTED} more" if len(changed) > _MAX_LISTED else ""
+        found.append(f"other packages: {listed}{more}")
+    return tuple(found)
 
 
 def _isolation_level(environment: Environment) -> str:
     return environment.isolation.partition(":")[0].partition(" (")[0]
-
-
-def _other_packages(recorded: Environment, now: Environment, reported: set[str]) -> list[str]:
-    """Describe which other packages have another version."""
-    before, after = installed_versions(recorded), installed_versions(now)
-    names = before.keys() & after.keys() - reported - _INSTALLERS
-    changed = [name for name in sorted(names) if before[name] != after[name]]
-    if not changed:
-        return []
-    listed = ", ".join(f"{name} {before[name]} -> {after[name]}" for name in changed[:_MAX_LISTED])
-    more = f" and {len(changed) - _MAX_LISTED} more" if len(changed) > _MAX_LISTED else ""
-    return [f"other packages: {listed}{more}"]

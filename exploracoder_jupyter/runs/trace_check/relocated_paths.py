@@ -50,7 +50,15 @@ def is_redacted(code: str) -> bool:
 def relative_paths(observations: Iterable[Observation], folder: str) -> frozenset[str]:
     """Return the paths below the folder that these observations contain, relative to it."""
     below = re.compile(rf"{re.escape(folder)}/({_END}+)")
-    return frozenset(tail for one in observations for text in _texts(one) for tail in below.findall(text))
+    found: list[str] = []
+
+    def collect(text: str) -> str:
+        found.extend(below.findall(text))
+        return text
+
+    for one in observations:
+        _map_texts(one, collect)
+    return frozenset(found)
 
 
 def make_relative(observation: Observation, folder: str, *, itself: bool = True) -> Observation:
@@ -75,14 +83,3 @@ def _map_texts(observation: Observation, change: Callable[[str], str]) -> Observ
     new_error = replace(error, message=change(error.message)) if error else None
     outputs = tuple({key: map_strings(value, change) for key, value in one.items()} for one in observation.outputs)
     return replace(observation, outputs=outputs, error=new_error)
-
-
-def _texts(observation: Observation) -> list[str]:
-    found: list[str] = []
-
-    def collect(text: str) -> str:
-        found.append(text)
-        return text
-
-    _map_texts(observation, collect)
-    return found

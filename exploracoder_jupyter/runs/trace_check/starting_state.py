@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.checked_trace import Subject
+from exploracoder_jupyter.text.python_code import parse_python
 from exploracoder_jupyter.trace.module_distributions import (
     parse_versions,
     providing_distributions,
@@ -54,7 +56,10 @@ async def run_code_before(root: Branch, code: Sequence[str]) -> Branch:
     for piece in code:
         observation = await branch.run(piece, timeout=_TIMEOUT)
         if not observation.ran:
-            raise _setup_error(observation)
+            message = f"The code that was run before the exploration fails now: {_failure_cause(observation)}."
+            if observation.error and observation.error.name == "ModuleNotFoundError":
+                raise MissingRequirement(message, remedy=_ENVIRONMENT_REMEDY)
+            raise UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")
     return branch
 
 
@@ -79,44 +84,43 @@ def _failure_cause(observation: Observation) -> str:
     return (error.headline if error else observation.note or observation.status).rstrip(".")
 
 
-def _setup_error(observation: Observation) -> UsageError | MissingRequirement:
-    error = observation.error
-    message = f"The code that was run before the exploration fails now: {_failure_cause(observation)}."
-    if error and error.name == "ModuleNotFoundError":
-        return MissingRequirement(message, remedy=_ENVIRONMENT_REMEDY)
-    return UsageError(message, remedy="Fix it, or name a file with other code to run first with --before.")
-
-
 async def require_state(base: Branch, subject: Subject, chosen: Sequence[Execution] = ()) -> None:
     """Check that the task's libraries, other recorded packages that the code imports, and the run's variables exist.
 
     Raises:
         MissingRequirement: a library is not installed.
-        Lacking: a variable is missing.
+        MissingVariables: a variable is missing.
     """
-    modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *_required_modules(subject, chosen)])]
+    versions = parse_versions(subject.started.environment.packages)
+    imported = {module for one in chosen if one.observation.ran for module in unconditional_imports(one.code)}
+    # other modules may be files of the code itself
+    packaged = sorted(module for module in imported if providing_distributions(module, versions))
+    modules = [*dict.fromkeys([*(info.name for info in subject.libraries), *packaged])]
     names = [name for name in subject.started.task.uses if name.isidentifier()]
     if not (modules or names):
         return
     [branch] = await base.fork(1)
     try:
-        absent, lost = _parse_answer(
-            await branch.run(_PROBE_CODE.format(modules=modules, names=names), timeout=_TIMEOUT)
-        )
+        observation = await branch.run(_PROBE_CODE.format(modules=modules, names=names), timeout=_TIMEOUT)
     finally:
         await branch.close()
+    text = "".join(str(output.get("text", "")) for output in observation.outputs)
+    absent: list[str] = []
+    lost: list[str] = []
+    with suppress(ValueError, IndexError):  # the probe failed: missing names will show in the executions
+        absent, lost = json.loads(text.strip().splitlines()[-1])
+    unpackaged = {info.name for info in subject.libraries if not info.version}  # they were files of the run
+    if local := [name for name in absent if name in unpackaged]:
+        remedy = "Name the folder that has it with --workdir."
+        raise MissingRequirement(f"Not found: {', '.join(local)}.", remedy=remedy)
     if absent:
-        raise _missing_modules(absent, {info.name for info in subject.libraries if not info.version})
+        raise MissingRequirement(f"Not installed here: {', '.join(absent)}.", remedy=_ENVIRONMENT_REMEDY)
     if lost:
         raise _missing_variables(lost)
 
 
 def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Sequence[Execution]) -> None:
-    """Check that no execution failed because a variable of the live kernel is missing.
-
-    Raises:
-        Lacking: one did.
-    """
+    """Check that no execution failed because a variable of the live kernel is missing. MissingVariables: one did."""
     if not subject.started.environment.state.startswith("live"):
         return
     lost: dict[str, None] = {}
@@ -130,40 +134,12 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
         raise _missing_variables(names)
 
 
-def _required_modules(subject: Subject, chosen: Sequence[Execution]) -> list[str]:
-    """Return the modules of recorded packages that code imported which ran; others may be files of the code itself."""
-    versions = parse_versions(subject.started.environment.packages)
-    modules = {module for one in chosen if one.observation.ran for module in unconditional_imports(one.code)}
-    return sorted(module for module in modules if providing_distributions(module, versions))
-
-
-def _missing_modules(modules: Sequence[str], uninstalled: Set[str]) -> MissingRequirement:
-    """Return the error for missing modules; `uninstalled` are those that were files of the run, not packages."""
-    if local := [name for name in modules if name in uninstalled]:
-        return MissingRequirement(
-            f"Not found: {', '.join(local)}.", remedy="Name the folder that has it with --workdir."
-        )
-    return MissingRequirement(f"Not installed here: {', '.join(modules)}.", remedy=_ENVIRONMENT_REMEDY)
-
-
 def _missing_variables(names: Sequence[str]) -> MissingVariables:
     return MissingVariables(
         f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_BEFORE_REMEDY
     )
 
 
-def _parse_answer(observation: Observation) -> tuple[list[str], list[str]]:
-    text = "".join(str(output.get("text", "")) for output in observation.outputs)
-    try:
-        absent, lost = json.loads(text.strip().splitlines()[-1])
-    except (ValueError, IndexError):  # the probe failed: missing names will show in the executions
-        return [], []
-    return list(map(str, absent)), list(map(str, lost))
-
-
 def _assigned_names(code: str) -> set[str]:
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    nodes = ast.walk(parse_python(code))
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

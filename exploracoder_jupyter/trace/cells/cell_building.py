@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -13,13 +14,21 @@ from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.text.characters import encodable
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, SCHEMA_VERSION, Cell, Role
 
+Fields: TypeAlias = dict[str, JsonValue]
+"""The metadata of a cell beside what all cells have in common."""
 
-def markdown_cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue]) -> Cell:
+
+def outcome_metadata(run: RunState) -> Fields:
+    """Return how the run ended, or that it is running."""
+    return {"status": run.finished.verdict.outcome if run.finished else "running"}
+
+
+def markdown_cell(run: RunState, role: Role, part: str, source: str, fields: Fields) -> Cell:
     """Return a Markdown cell of the run."""
     return {**new_cell(run, role, part, source, fields, []), "cell_type": "markdown"}
 
 
-def new_cell(run: RunState, role: Role, part: str, source: str, fields: dict[str, JsonValue], tags: list[str]) -> Cell:
+def new_cell(run: RunState, role: Role, part: str, source: str, fields: Fields, tags: list[str]) -> Cell:
     """Return a cell of the run that has no type yet."""
     common: dict[str, JsonValue] = {"schema_version": SCHEMA_VERSION, "run_id": run.run_id, "role": role}
     source = encodable(source)

@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished, Steered
+from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished
 from exploracoder_jupyter.core.message_formatting import describe_tokens, money, plural
-from exploracoder_jupyter.core.run_state import Attempt, InputResult, InputRound, RunState, Section
+from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     InventedInput,
     Outcome,
-    RepositoryTask,
     Ruling,
     Solution,
+    Status,
     SubtaskStatus,
     Usage,
     Verdict,
@@ -36,6 +36,13 @@ _VERDICTS: dict[Outcome, str] = {
     "unchecked": "◐ **Unchecked** (nothing has shown that its result is right).",
     "unsolved": "✗ **Unsolved** (no solution was found).",
     "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
+}
+_STATUSES: dict[Status, str] = {
+    "ok": "ran",
+    "error": "failed",
+    "timeout": "timed out",
+    "died": "kernel died",
+    "interrupted": "interrupted",
 }
 _RULINGS: dict[Ruling, str] = {"right": "✓ right", "wrong": "✗ wrong", "unsure": "◐ unsure"}
 _STEP_NAMES = {
@@ -65,6 +72,7 @@ def task_markdown(run: RunState) -> str:
         return "# Exploration\n\nThe record of the start of this run is missing."
     task, environment = run.started.task, run.started.environment
     quoted = "  \n".join("> " + prose(line) for line in task.text.strip()[:_MAX_TASK].splitlines())
+    tests = (task.repository.command or " ".join(["pytest", *task.repository.tests])) if task.repository else ""
     facts = {
         "Libraries": _libraries(run),
         "Model": prose(run.started.model),
@@ -72,17 +80,13 @@ def task_markdown(run: RunState) -> str:
         "Kernel": prose(f"{environment.kernel}, Python {environment.python}, {environment.platform}"),
         "Check": span(clip(task.check, 300)) if task.check else "",
         "Repository": span(environment.folder) if task.repository else "",
-        "Tests": span(_tests_of(task.repository)) if task.repository else "",
+        "Tests": span(tests) if tests else "",
         "Variables": ", ".join(span(name) for name in task.uses),
     }
     cut = "\n\n*The rest of the task is in the notebook's metadata.*" if len(task.text) > _MAX_TASK else ""
     state = "" if run.finished else "\n\n*No verdict is recorded yet: the run is under way, or was cut off.*"
     listed = "\n".join(f"- **{name}:** {value}" for name, value in facts.items() if value)
     return f"# Exploration of {prose(task.subject)}\n\n{quoted}{cut}\n\n{listed}{state}"
-
-
-def _tests_of(task: RepositoryTask) -> str:
-    return task.command or " ".join(["pytest", *task.tests])
 
 
 def plan_markdown(run: RunState) -> str:
@@ -97,7 +101,7 @@ def plan_markdown(run: RunState) -> str:
     parts += [f"*Plan revised: {prose(clip(reason, 300))}*" for reason in run.revisions if reason]
     parts += search_markdown(run.searches, ())
     parts.append(_cost_line(run))
-    return "\n\n".join(filter(None, parts))
+    return _paragraphs(*parts)
 
 
 def patch_markdown(patch: str) -> str:
@@ -110,15 +114,13 @@ def patch_markdown(patch: str) -> str:
 def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:
     """Render the heading above the solutions: their outcomes, and the files written. `over`: whether the run is."""
     found = search_markdown(section.searches, section.lookups)
-    parts = ("### Solution", *found, _outcomes(section, over=over), *_solution_notes(outcome, files))
-    return "\n\n".join(part for part in parts if part)
+    return _paragraphs("### Solution", *found, _outcomes(section, over=over), *_solution_notes(outcome, files))
 
 
 def attempts_markdown(section: Section, *, over: bool) -> str:
     """Render the heading above the attempts at a solution, where the solution has one of its own."""
     found = search_markdown(section.searches, section.lookups)
-    parts = ("### Attempts at a solution", *found, _outcomes(section, over=over))
-    return "\n\n".join(part for part in parts if part)
+    return _paragraphs("### Attempts at a solution", *found, _outcomes(section, over=over))
 
 
 def outcome_markdown(run: RunState, solution: Solution | None) -> str:
@@ -127,13 +129,23 @@ def outcome_markdown(run: RunState, solution: Solution | None) -> str:
         return "### Solution\n\n*Not found yet.*"
     if solution is None:
         return "### No solution"
-    parts = ("### Solution", *_solution_notes(run.finished.verdict.outcome, run.files))
-    return "\n\n".join(part for part in parts if part)
+    return _paragraphs("### Solution", *_solution_notes(run.finished.verdict.outcome, run.files))
 
 
-def _solution_notes(outcome: Outcome | None, files: FilesKept | None) -> tuple[str, str]:
-    joined = "The code that ran in each subtask, joined. **It was not run as a whole.**" if outcome == "stopped" else ""
-    return joined, _solution_files(files) if files else ""
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _solution_notes(outcome: Outcome | None, kept: FilesKept | None) -> Iterator[str]:
+    if outcome == "stopped":
+        yield "The code that ran in each subtask, joined. **It was not run as a whole.**"
+    if kept and kept.files:
+        names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MAX_FILES])
+        rest = f" and {len(kept.files) - _MAX_FILES} more" if len(kept.files) > _MAX_FILES else ""
+        folder = kept.folder.replace("\\", "/").rpartition("/")[2]
+        yield f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {names}{rest}."
+    elif kept:
+        yield "The solution wrote no files."
 
 
 def input_code(given: InventedInput, solution: str) -> str:
@@ -171,38 +183,30 @@ def heading_markdown(section: Section, *, over: bool) -> str:
     """Render a subtask's heading: recommended APIs, the outcomes of its candidates, and why one was carried forward."""
     parts = [f"### Subtask {prose(section.subtask.id)}: {prose(clip(section.subtask.title, 300))}"]
     parts.append(_api_table(section.apis) if section.apis else "")
-    parts += [_request_line(wish) for wish in section.wishes]
+    for wish in section.wishes:
+        what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
+        parts.append(f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*")
     parts += search_markdown(section.searches, section.lookups)
-    parts.append(_outcomes(section, over=over))
-    parts.append(_selection(section))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _request_line(wish: Steered) -> str:
-    what = "Explored again" if wish.what == "retry" else f"Candidate {prose(wish.candidate)} chosen"
-    return f"*{what} by the user{f': {prose(clip(wish.hint, 400))}' if wish.hint else '.'}*"
+    return _paragraphs(*parts, _outcomes(section, over=over), _selection(section))
 
 
 def notice_markdown(notices: Sequence[Notice]) -> str:
     """Render notices for the user."""
     signs = {"info": "ℹ Note", "warning": "⚠ Warning"}
     quoted = "\n>\n".join(f"> {signs[notice.level]}: {prose(notice.text)}" for notice in notices)
-    return "\n\n".join([quoted, *(_traceback_block(notice.details) for notice in notices if notice.details)])
-
-
-def _traceback_block(traceback: str) -> str:
-    """Render the traceback of an internal error, collapsed; without blank lines, which would end the block."""
-    lines = (f"{'&nbsp;' * (len(line) - len(line.lstrip()))}{html(line)}" for line in traceback.splitlines())
-    shown = "\n".join(filter(None, lines))
-    return f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>"
+    blocks = [quoted]
+    for notice in notices:
+        if notice.details:  # the traceback of an internal error, without blank lines, which would end the block
+            lines = [f"{'&nbsp;' * (len(one) - len(one.lstrip()))}{html(one)}" for one in notice.details.splitlines()]
+            shown = "\n".join(filter(None, lines))
+            blocks.append(f"<details><summary>Traceback for a bug report</summary>\n<pre>\n{shown}\n</pre>\n</details>")
+    return "\n\n".join(blocks)
 
 
 def summary_markdown(run: RunState, finished: RunFinished) -> str:
     """Render the verdict, the cost by step, and the model, libraries and environment used."""
-    parts = ["### Summary", verdict_markdown(finished.verdict)]
-    parts.append(cost_table(finished))
-    parts.append("\n".join(f"- {line}" for line in _environment_lines(run)))
-    return "\n\n".join(parts)
+    lines = "\n".join(f"- {line}" for line in _environment_lines(run))
+    return _paragraphs("### Summary", verdict_markdown(finished.verdict), cost_table(finished), lines)
 
 
 def verdict_markdown(verdict: Verdict, *, where: str = "above") -> str:
@@ -213,18 +217,15 @@ def verdict_markdown(verdict: Verdict, *, where: str = "above") -> str:
 def _plan_list(run: RunState) -> str:
     if not run.subtasks:
         return "*No plan was made.*" if run.finished else "*Planning…*" if run.library else "*Reading the libraries…*"
-    return "\n".join(_plan_item(section, over=run.finished is not None) for section in run.subtasks)
-
-
-def _plan_item(section: Section, *, over: bool) -> str:
-    title = prose(clip(section.subtask.title, 300))
-    if over and not section.settled:
-        state = "■ **{id}.** {title} (not finished)"
-    else:
-        word = "ran" if section.status == "done" else section.status  # whether its result is correct is not known
-        state = f"{_SYMBOLS[section.status]} **{{id}}.** {{title}} ({word})"
-    why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
-    return "- " + state.format(id=prose(section.subtask.id), title=title) + why
+    items = []
+    for section in run.subtasks:
+        symbol, word = _SYMBOLS[section.status], section.status.replace("done", "ran")  # ran, but maybe not correctly
+        if run.finished and not section.settled:
+            symbol, word = "■", "not finished"
+        why = f": {prose(clip(section.reason, 300))}" if section.reason else ""
+        title = prose(clip(section.subtask.title, 300))
+        items.append(f"- {symbol} **{prose(section.subtask.id)}.** {title} ({word}){why}")
+    return "\n".join(items)
 
 
 def _cost_line(run: RunState) -> str:
@@ -240,17 +241,14 @@ def _cost_line(run: RunState) -> str:
 
 @lru_cache(maxsize=64)  # the table never changes, while the cell around it changes with every event
 def _api_table(apis: tuple[ApiDoc, ...]) -> str:
-    rows = "\n".join(
-        f"<tr><td><code>{html(api.path)}</code></td><td><code>{html(clip(api.signature, 160))}</code></td>"
-        f"<td>{html(clip(_api_summary(api), 240))}</td></tr>"
-        for api in apis
-    )
+    rows = ""
+    for api in apis:
+        summary = f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
+        signature = html(clip(api.signature, 160))
+        columns = (f"<code>{html(api.path)}</code>", f"<code>{signature}</code>", html(clip(summary, 240)))
+        rows += f"\n<tr><td>{'</td><td>'.join(columns)}</td></tr>"
     head = "<tr><th>API</th><th>Signature</th><th>What it does</th></tr>"
-    return f"<details><summary>Recommended APIs ({len(apis)})</summary>\n<table>\n{head}\n{rows}\n</table>\n</details>"
-
-
-def _api_summary(api: ApiDoc) -> str:
-    return f"Deprecated: {api.deprecated} {api.summary}" if api.deprecated else api.summary
+    return f"<details><summary>Recommended APIs ({len(apis)})</summary>\n<table>\n{head}{rows}\n</table>\n</details>"
 
 
 def _outcomes(section: Section, *, over: bool) -> str:
@@ -269,50 +267,25 @@ def _outcome(attempt: Attempt, *, over: bool) -> str:
     if observation is None:
         return f"{name} {'not run' if attempt.unexecuted else 'not finished' if over else 'running'}"
     what = observation.error.headline if observation.error else observation.note
-    words = {
-        "ok": "ran",
-        "error": "failed",
-        "timeout": "timed out",
-        "died": "kernel died",
-        "interrupted": "interrupted",
-    }
     reason = f" ({prose(clip(what, 160).rstrip('.'))})" if what else ""
     if attempt.failed_check:
         return f"{name} ran, but its check failed{reason}"
-    wrote = _written_files(observation.files) if candidate.subtask != "solution" else ""
-    return f"{name} {words[observation.status]}{reason}{wrote}"
-
-
-def _written_files(files: Sequence[str]) -> str:
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return f", wrote {span(clip(files[0], 80))}{more}" if files else ""
-
-
-def _solution_files(kept: FilesKept) -> str:
-    if not kept.files:
-        return "The solution wrote no files."
-    names = ", ".join(span(clip(name, 200)) for name in kept.files[:_MAX_FILES])
-    rest = f" and {len(kept.files) - _MAX_FILES} more" if len(kept.files) > _MAX_FILES else ""
-    folder = kept.folder.replace("\\", "/").rpartition("/")[2]
-    return f"The solution wrote {plural(len(kept.files), 'file')}, kept in {span(folder)}: {names}{rest}."
+    wrote, files = "", observation.files
+    if files and candidate.subtask != SOLUTION:
+        wrote = f", wrote {span(clip(files[0], 80))}{f' and {len(files) - 1} more' if len(files) > 1 else ''}"
+    return f"{name} {_STATUSES[observation.status]}{reason}{wrote}"
 
 
 def _selection(section: Section) -> str:
     if section.selection:
-        reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
+        id = prose(section.selection.candidate)
         if section.status == "failed":
-            return (
-                f"✗ **None ran**; the failure of candidate {prose(section.selection.candidate)} is kept as experience."
-            )
-        return (
-            f"**Candidate {prose(section.selection.candidate)} carried forward**"
-            + (f": {reasons}" if reasons else "")
-            + "."
-        )
+            return f"✗ **None ran**; the failure of candidate {id} is kept as experience."
+        reasons = "; ".join(prose(clip(reason, 200)) for reason in section.selection.reasons)
+        return f"**Candidate {id} carried forward**{f': {reasons}' if reasons else ''}."
     if section.status in ("failed", "skipped"):
-        return f"{_SYMBOLS[section.status]} **{section.status.capitalize()}**" + (
-            f": {prose(clip(section.reason, 400))}" if section.reason else "."
-        )
+        reason = f": {prose(clip(section.reason, 400))}" if section.reason else "."
+        return f"{_SYMBOLS[section.status]} **{section.status.capitalize()}**{reason}"
     return ""
 
 
@@ -321,33 +294,23 @@ def cost_table(finished: RunFinished) -> str:
     total, by_step = finished.usage, finished.usage_by_step
     order = [*_STEP_NAMES]
     steps = sorted(by_step, key=lambda step: order.index(step) if step in order else len(order))
-    rows = [_cost_row(prose(_STEP_NAMES.get(step, step)), by_step[step], total) for step in steps]
-    seconds = sum(usage.seconds for usage in by_step.values())  # the elapsed time of the run is below
-    rows.append(_cost_row("**all**", replace(total, seconds=seconds), total))
-    columns = [*_COST_COLUMNS, *_cost_columns(total)]
-    return "\n".join([_row(columns), f"|:--|{'--:|' * (len(columns) - 1)}", *rows])
-
-
-_COST_COLUMNS = ("Step", "Calls", "Prompt tokens", "Completion tokens", "Executions", "Seconds")
-
-
-def _cost_columns(total: Usage) -> Iterator[str]:
-    """Yield the titles of the columns that are shown only where there is something to show."""
+    columns = ["Step", "Calls", "Prompt tokens", "Completion tokens", "Executions", "Seconds"]
     if total.cached_tokens:
-        yield "Cached tokens"
+        columns.append("Cached tokens")
     if total.cost is not None:
-        yield f"Cost ({prose(total.currency)})" if total.currency else "Cost"
+        columns.append(f"Cost ({prose(total.currency)})" if total.currency else "Cost")
 
+    def row(name: str, usage: Usage) -> str:
+        counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.executions)
+        cached = [f"{usage.cached_tokens:,}"] if total.cached_tokens else []
+        cost = [money(usage.cost or 0.0, "")] if total.cost is not None else []
+        cells = [name, *(f"{count:,}" for count in counts), f"{usage.seconds:.1f}", *cached, *cost]
+        return f"| {' | '.join(cells)} |"
 
-def _cost_row(name: str, usage: Usage, total: Usage) -> str:
-    counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.executions)
-    cached = [f"{usage.cached_tokens:,}"] if total.cached_tokens else []
-    cost = [money(usage.cost or 0.0, "")] if total.cost is not None else []
-    return _row([name, *(f"{count:,}" for count in counts), f"{usage.seconds:.1f}", *cached, *cost])
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    rows = [row(prose(_STEP_NAMES.get(step, step)), by_step[step]) for step in steps]
+    seconds = sum(usage.seconds for usage in by_step.values())  # the elapsed time of the run is below
+    rows.append(row("**all**", replace(total, seconds=seconds)))
+    return "\n".join([f"| {' | '.join(columns)} |", f"|:--|{'--:|' * (len(columns) - 1)}", *rows])
 
 
 def _environment_lines(run: RunState) -> Iterable[str]:

@@ -30,7 +30,7 @@ def prose(text: str) -> str:
     """Escape text for Markdown, also at the start of a line or list item; text in backticks becomes code."""
     parts = _CODE.split(_one_line(text))
     shown = [span(part) if number % 2 else part.translate(_AS_PROSE) for number, part in enumerate(parts)]
-    return _BLOCK_START.sub(_escape_block_start, "".join(shown))
+    return _BLOCK_START.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", "".join(shown))
 
 
 def span(text: str) -> str:
@@ -45,8 +45,3 @@ def html(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(encodable(text).split())
-
-
-def _escape_block_start(match: re.Match[str]) -> str:
-    mark, digits, closing = match.groups()
-    return "\\" + mark if mark else f"{digits}\\{closing}"

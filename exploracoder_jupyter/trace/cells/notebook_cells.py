@@ -12,8 +12,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.message_formatting import describe_tries
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, with_source
-from exploracoder_jupyter.trace.cells.cell_metadata import outcome_metadata
+from exploracoder_jupyter.trace.cells.cell_building import as_dict, markdown_cell, outcome_metadata, with_source
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, Cell
 
 Cells = Literal["live", "collapsed", "card"]
@@ -33,11 +32,6 @@ def tries_cell(run: RunState, cells: Cells) -> Cell:
     return cell
 
 
-def outcome_cell(run: RunState, source: str) -> Cell:
-    """Return the heading below everything that was tried, above the solution."""
-    return markdown_cell(run, "outcome", "", source, outcome_metadata(run))
-
-
 def adapt_cell(cell: Cell, caller: str) -> Cell:
     """Adapt a cell of a trace for the user's notebook.
 
@@ -45,14 +39,9 @@ def adapt_cell(cell: Cell, caller: str) -> Cell:
     untrusted cell would make the whole notebook untrusted. `collapsed` is dropped, because the front end writes it
     itself.
     """
-    if cell["cell_type"] == "markdown":
-        cell = _with_lower_heading(cell)
+    role, source = as_dict(as_dict(cell["metadata"])[NAMESPACE])["role"], str(cell["source"])
+    if role in ("plan", "subtask") and source.startswith("#"):
+        cell = with_source(cell, f"#{source}")
     metadata = {name: value for name, value in as_dict(cell["metadata"]).items() if name != "collapsed"}
     marked: dict[str, JsonValue] = {**metadata, NAMESPACE: {**as_dict(metadata[NAMESPACE]), "caller": caller}}
     return {**cell, "metadata": {**marked, "trusted": True} if cell["cell_type"] == "code" else marked}
-
-
-def _with_lower_heading(cell: Cell) -> Cell:
-    role = as_dict(as_dict(cell["metadata"])[NAMESPACE])["role"]
-    source = str(cell["source"])
-    return with_source(cell, f"#{source}") if role in ("plan", "subtask") and source.startswith("#") else cell

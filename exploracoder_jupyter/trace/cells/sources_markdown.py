@@ -6,7 +6,7 @@ A passage is listed with its origin and license; its text stays in the records. 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
@@ -52,17 +52,11 @@ def _list_names(names: Sequence[str], noun: str) -> str:
 
 @lru_cache(maxsize=64)  # the list never changes, while the cell around it changes with every event
 def _passages(passages: tuple[Passage, ...]) -> str:
-    items = "\n".join(f"<li>{_item(item)}</li>" for item in _without_repeats(passages))
-    return f"<details><summary>Passages found ({len(passages)})</summary>\n<ul>\n{items}\n</ul>\n</details>"
-
-
-def _without_repeats(passages: Iterable[Passage]) -> Iterable[Passage]:
-    return {(item.source, item.origin): item for item in passages}.values()
-
-
-def _item(item: Passage) -> str:
-    parts = [_SOURCES[item.source], html(clip(item.title, 160)), _link(item.origin), html(clip(item.licence, 80))]
-    return "; ".join(part for part in parts if part)
+    items = ""
+    for item in {(item.source, item.origin): item for item in passages}.values():
+        parts = [_SOURCES[item.source], html(clip(item.title, 160)), _link(item.origin), html(clip(item.licence, 80))]
+        items += f"\n<li>{'; '.join(filter(None, parts))}</li>"
+    return f"<details><summary>Passages found ({len(passages)})</summary>\n<ul>{items}\n</ul>\n</details>"
 
 
 def _link(origin: str) -> str:

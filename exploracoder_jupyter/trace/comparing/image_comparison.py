@@ -12,7 +12,6 @@ import binascii
 import struct
 import warnings
 import zlib
-from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, Final, TypeAlias
 
@@ -42,7 +41,8 @@ def describe_difference(one: str, other: str) -> str:
     if (old := _pixels(first)) is None or (new := _pixels(second)) is None:
         return "" if _image_data(first) == _image_data(second) else "a different picture"
     if old.shape != new.shape:
-        return f"a picture of {_size(old)} -> {_size(new)} pixels"
+        sizes = (f"{pixels.shape[1]} by {pixels.shape[0]}" for pixels in (old, new))
+        return f"a picture of {' -> '.join(sizes)} pixels"
     distance = np.abs(old.astype(np.int16) - new).max(axis=-1)
     share = float((distance > 0).mean())
     if share >= _SAME_SHARE:
@@ -51,7 +51,6 @@ def describe_difference(one: str, other: str) -> str:
 
 
 def _max_in_square(marked: NDArray[np.bool_]) -> int:
-    """Return the largest number of marked pixels in any small square."""
     if not marked.any():
         return 0
     n = _SQUARE
@@ -81,27 +80,18 @@ def _pixels(content: bytes) -> Pixels | None:
         return None
 
 
-def _size(pixels: Pixels) -> str:
-    return f"{pixels.shape[1]} by {pixels.shape[0]}"
-
-
 def _image_data(content: bytes) -> bytes:
-    """Return the header and decompressed data of a PNG file; any other file as it is."""
     if not content.startswith(_SIGNATURE):
         return content
     parts = dict.fromkeys((b"IHDR", b"PLTE", b"tRNS", b"IDAT"), b"")
-    for kind, data in _chunks(content[len(_SIGNATURE) :]):
-        if kind in parts:
-            parts[kind] += data
+    rest = content[len(_SIGNATURE) :]
+    while len(rest) >= 12:
+        (length,) = struct.unpack(">I", rest[:4])
+        if (kind := rest[4:8]) in parts:
+            parts[kind] += rest[8 : 8 + length]
+        rest = rest[12 + length :]
     try:
         pixels = zlib.decompressobj().decompress(parts.pop(b"IDAT"), _MAX_BYTES)
     except zlib.error:
         pixels = b""
     return b"".join(parts.values()) + pixels if pixels else content
-
-
-def _chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    while len(content) >= 12:
-        (length,) = struct.unpack(">I", content[:4])
-        yield content[4:8], content[8 : 8 + length]
-        content = content[12 + length :]

@@ -16,9 +16,17 @@ from typing import Literal
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.comparing.output_parts import MAX_SHOWN, Part, Text, join_lines, part_of
+from exploracoder_jupyter.trace.comparing.output_parts import (
+    MAX_SHOWN,
+    TOLERANCE,
+    Part,
+    Text,
+    describe_part_difference,
+    join_lines,
+    part_of,
+    structure_of,
+)
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.comparing.value_matching import TOLERANCE
 
 Result = Literal["same", "varies", "changed"]
 
@@ -53,10 +61,8 @@ class Comparison:
 def comparable_result(observation: Observation, *, day: date, code: str = "") -> ComparableResult:
     """Convert an observation to comparable form.
 
-    Args:
-        observation: the observation.
-        day: when it was made; dates of that day are masked.
-        code: the code that was run; if it uses threads or processes, the order of its output does not matter.
+    `day` is when it was made; dates of that day are masked. If `code` uses threads or processes, the order of its
+    output does not matter.
     """
     error, streams, displays = observation.error, {"stdout": "", "stderr": ""}, []
     for output in observation.outputs:
@@ -64,7 +70,7 @@ def comparable_result(observation: Observation, *, day: date, code: str = "") ->
             name = str(output.get("name"))
             streams[name] = streams.get(name, "") + join_lines(output.get("text"))
         elif isinstance(data := output.get("data"), dict):
-            displays.append({mime: data[mime] for mime in sorted(data, key=_readable_first)})
+            displays.append({mime: data[mime] for mime in sorted(data, key=lambda mime: (mime != "text/plain", mime))})
     unordered = bool(_THREADS.search(code))
     texts = {**streams, "message": error.message if error else ""}
     parts: dict[str, Part] = {where: Text(normalize(text, day=day), unordered) for where, text in texts.items()}
@@ -99,30 +105,34 @@ def describe_difference(old: ComparableResult, new: ComparableResult, *, toleran
     """Describe the first difference between two results; empty if they are the same."""
     if structure := _structural_difference(old, new):
         return structure
-    found = ((where, part.describe_difference(new.parts[where], tolerance)) for where, part in old.parts.items())
-    return next((f"{where}: {why}" for where, why in found if why), "")
+    for where, part in old.parts.items():
+        if why := describe_part_difference(part, new.parts[where], tolerance):
+            return f"{where}: {why}"
+    return ""
 
 
 def _describe_change(recorded: Part, shown: Sequence[Part], tolerance: float) -> str:
     """Describe how a part differs from all re-executions, if these agree with one another in content or in form."""
-    why = [recorded.describe_difference(part, tolerance) for part in shown]
+    why = [describe_part_difference(recorded, part, tolerance) for part in shown]
     if not all(why):
         return ""
-    if not any(shown[0].describe_difference(part, tolerance) for part in shown[1:]):
+    if not any(describe_part_difference(shown[0], part, tolerance) for part in shown[1:]):
         return why[0]
-    forms = [part.structure() for part in shown]
-    return "" if recorded.structure() in forms or any(form != forms[0] for form in forms[1:]) else why[0]
+    forms = [structure_of(part) for part in shown]
+    return "" if structure_of(recorded) in forms or any(form != forms[0] for form in forms[1:]) else why[0]
 
 
 def _structural_difference(old: ComparableResult, new: ComparableResult) -> str:
-    """Describe how two results differ in structure."""
     if (old.status, old.error) != (new.status, new.error):
         return f"{_outcome(old)} -> {_outcome(new)}"
     if old.kinds != new.kinds:
         return f"outputs: {_list_kinds(old)} -> {_list_kinds(new)}"
-    if old.names == new.names:
-        return ""
-    return f"names: {'; '.join(_name_differences(old.names, new.names))}"
+    lost, more = ([name for name in a if name not in b] for a, b in ((old.names, new.names), (new.names, old.names)))
+    parts = [f"no {clip(', '.join(lost), MAX_SHOWN)}"] if lost else []
+    parts += [f"also {clip(', '.join(more), MAX_SHOWN)}"] if more else []
+    other = [name for name in old.names if name in new.names and old.names[name] != new.names[name]]
+    parts += [f"{name} {old.names[name]} -> {new.names[name]}" for name in other[:3]]
+    return f"names: {'; '.join(parts)}" if parts else ""
 
 
 def _outcome(one: ComparableResult) -> str:
@@ -133,17 +143,3 @@ def _outcome(one: ComparableResult) -> str:
 
 def _list_kinds(one: ComparableResult) -> str:
     return "; ".join(", ".join(mimes) for mimes in one.kinds) or "none"
-
-
-def _name_differences(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    lost, more = [name for name in old if name not in new], [name for name in new if name not in old]
-    other = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
-    parts = [
-        f"no {clip(', '.join(lost), MAX_SHOWN)}" if lost else "",
-        f"also {clip(', '.join(more), MAX_SHOWN)}" if more else "",
-    ]
-    return [*filter(None, parts), *other[:3]]
-
-
-def _readable_first(mime: str) -> tuple[bool, str]:
-    return mime != "text/plain", mime

@@ -1,16 +1,15 @@
 """Removes from a text what depends on the time, the machine and the process, so that the rest can be compared.
 
-Each function is one rule; `normalize` applies them all, in an order in which no rule hides what a later one looks for.
-Masked text is not compared at all, so each rule is as narrow as possible. Dates are masked only if they are the day of
-the run: dates in data stay.
+`normalize` applies all rules, in an order in which no rule hides what a later one looks for. Masked
+text is not compared at all, so each rule is as narrow as possible. Dates are masked only if they are the day of the
+run: dates in data stay.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
-from functools import partial
 from typing import Final
 
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
@@ -41,6 +40,7 @@ _PATH = re.compile(
     r"|(?<![\w/])[A-Za-z]:\\{1,2}(?:[^\s\\'\"<>:;,()\[\]{}|*?]+\\{1,2})+"
 )
 _LINE = re.compile(rf"({MASK}/[\w.-]+\.pyx?):\d+")
+"""Line numbers in code files at such paths."""
 
 _NUMBER: Final = r"\d{1,20}(?:[.,]\d{1,20}){0,6}"
 _EXPONENT: Final = r"(?:e[-+]?\d{1,3})?"
@@ -71,6 +71,8 @@ _MOVING = re.compile(r"\d:\d\d|-:--|/s(?:tep)?\b")
 
 _KEYS = re.compile(r"\bdict_keys\(\[([^\[\]{}()]*)\]\)")
 _BRACES = re.compile(r"\{([^{}]*)\}")
+_NESTED = re.compile(r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
+"""Strings and brackets in an element of a set or a dictionary."""
 _PLACEHOLDER = re.compile(r"\0(\d+)\0")
 _MAX_NESTING: Final = 20
 """Maximum nesting of sets, which are sorted from the innermost out."""
@@ -79,131 +81,85 @@ _MAX_TIME_ZONE_OFFSET: Final = timedelta(days=1)
 """Maximum difference between the clocks of two time zones."""
 
 
+_PLACES: Final = (
+    (_IPYKERNEL, f"<cell {MASK}>"),
+    (_RANDOM_NAME, f"tmp{MASK}"),
+    (_BELOW_TEMPORARY, rf"\1{MASK}"),
+    (_PATH, f"{MASK}/"),
+    (_LINE, rf"\1:{MASK}"),
+    (_UUID, MASK),
+    (_RANDOM_ID, rf"\1{MASK}"),
+    (_ADDRESS, MASK),
+    (_OBJECT_ID, MASK),
+)
+"""Rules for what depends on the machine, with their replacements. Of paths the last part stays."""
+_TIMES: Final = (
+    (_CLOCK, MASK),
+    (_TIMEIT, MASK),
+    (_WALL, rf"\1: {MASK}"),
+    (_SHORT_TIME, f"{MASK} time"),
+    (_SECONDS, f"{MASK} time"),
+    (_RATE, f"{MASK} time"),
+    (_PROCESS, rf"\1{MASK}"),
+    (_PORT, rf"\1{MASK}"),
+)
+"""Rules for times of day, measured durations and speeds, and numbers of processes and ports. Whole seconds stay,
+because they are more often data than measurements."""
+
+
 def normalize(text: str, *, day: date) -> str:
     """Remove what depends on the time, the machine and the process; `day` is when the text was made."""
-    for rule in (
-        strip_ansi,
-        apply_carriage_returns,
-        without_progress,
-        without_cell_files,
-        without_temporary_names,
-        without_folders,
-        without_uuids,
-        without_addresses,
-        partial(without_days, day=day),
-        partial(without_epochs, day=day),
-        without_clocks,
-        without_durations,
-        without_processes,
-        without_ports,
-        sorted_sets,
-        without_trailing_spaces,
-    ):
-        text = rule(text)
+    text = _mask(_without_progress(apply_carriage_returns(strip_ansi(text))), _PLACES)
+    text = _sort_sets(_mask(_without_days(text, day), _TIMES))
+    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
+
+
+def _mask(text: str, rules: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
     return text
 
 
-def without_progress(text: str) -> str:
+def _without_progress(text: str) -> str:
     """Reduce progress bars to their words, without numbers and blocks."""
-    return "\n".join(_progress_words(line) if _is_progress_bar(line) else line for line in text.split("\n"))
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        if _PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)):
+            words = re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))
+            lines[place] = f"{' '.join(words)} {MASK}"
+    return "\n".join(lines)
 
 
-def _is_progress_bar(line: str) -> bool:
-    return bool(_PERCENT.search(line) or (_BLOCKS.search(line) and _MOVING.search(line)))
+def _without_days(text: str, day: date) -> str:
+    """Mask dates of the day on which the text was made with an adjacent time, and Unix timestamps of that day."""
 
+    def is_near(year: str, month: str, of_month: str) -> bool:
+        try:
+            return abs(date(int(year), int(month), int(of_month)) - day) <= _MAX_TIME_ZONE_OFFSET
+        except ValueError:
+            return False
 
-def _progress_words(line: str) -> str:
-    return " ".join(re.findall(r"[^\W\d_]{3,}", re.sub(r"\[[^\[\]]*\]", "", line))) + f" {MASK}"
+    def mask_words(found: re.Match[str]) -> str:
+        month = str(_MONTHS.index((found["m1"] or found["m2"])[:3]) + 1)
+        return MASK if is_near(found["y"], month, found["d1"] or found["d2"]) else found[0]
 
-
-def without_cell_files(text: str) -> str:
-    """Mask the file names and line numbers that kernels give to cells."""
-    return _IPYKERNEL.sub(f"<cell {MASK}>", text)
-
-
-def without_temporary_names(text: str) -> str:
-    """Mask the random parts in the names of temporary files and folders."""
-    return _BELOW_TEMPORARY.sub(rf"\1{MASK}", _RANDOM_NAME.sub(f"tmp{MASK}", text))
-
-
-def without_folders(text: str) -> str:
-    """Reduce absolute paths to their last part, because folders differ between machines.
-
-    Line numbers in code files at such paths are masked too.
-    """
-    return _LINE.sub(rf"\1:{MASK}", _PATH.sub(f"{MASK}/", text))
-
-
-def without_uuids(text: str) -> str:
-    """Mask UUIDs and the random ids that libraries put into their HTML."""
-    return _RANDOM_ID.sub(rf"\1{MASK}", _UUID.sub(MASK, text))
-
-
-def without_addresses(text: str) -> str:
-    """Mask memory addresses and object ids."""
-    return _OBJECT_ID.sub(MASK, _ADDRESS.sub(MASK, text))
-
-
-def without_days(text: str, *, day: date) -> str:
-    """Mask dates of the day on which the text was made, including an adjacent time."""
-    text = _ISO_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[3], found[4]), day), text)
-    text = _MADE_DAY.sub(lambda found: _mask_if_near(found, (found[1], found[2], found[3]), day), text)
-    return _WORDY_DAY.sub(lambda found: _mask_if_near(found, _parse_words(found), day), text)
-
-
-def _parse_words(found: re.Match[str]) -> tuple[str, str, str]:
-    month = str(_MONTHS.index((found["m1"] or found["m2"])[:3]) + 1)
-    return found["y"], month, found["d1"] or found["d2"]
-
-
-def _mask_if_near(found: re.Match[str], parts: tuple[str, str, str], day: date) -> str:
-    try:
-        near = abs(date(*map(int, parts)) - day) <= _MAX_TIME_ZONE_OFFSET
-    except ValueError:
-        near = False
-    return MASK if near else found[0]
-
-
-def without_epochs(text: str, *, day: date) -> str:
-    """Mask Unix timestamps (also in ms, µs or ns) of the day on which the text was made."""
-
-    def masked(found: re.Match[str]) -> str:
+    def mask_epoch(found: re.Match[str]) -> str:
         moment = datetime.fromtimestamp(int(found[0][:10])).date()
         return MASK if abs(moment - day) <= _MAX_TIME_ZONE_OFFSET else found[0]
 
-    return _EPOCH.sub(masked, text)
+    text = _ISO_DAY.sub(lambda found: MASK if is_near(found[1], found[3], found[4]) else found[0], text)
+    text = _MADE_DAY.sub(lambda found: MASK if is_near(found[1], found[2], found[3]) else found[0], text)
+    return _EPOCH.sub(mask_epoch, _WORDY_DAY.sub(mask_words, text))
 
 
-def without_clocks(text: str) -> str:
-    """Mask times of day with seconds. Durations in the same format are masked too."""
-    return _CLOCK.sub(MASK, text)
-
-
-def without_durations(text: str) -> str:
-    """Mask measured durations and speeds. Whole seconds stay, because they are more often data than measurements."""
-    text = _WALL.sub(rf"\1: {MASK}", _TIMEIT.sub(MASK, text))
-    for rule in (_SHORT_TIME, _SECONDS, _RATE):
-        text = rule.sub(f"{MASK} time", text)
-    return text
-
-
-def without_processes(text: str) -> str:
-    """Mask process and thread numbers."""
-    return _PROCESS.sub(rf"\1{MASK}", text)
-
-
-def without_ports(text: str) -> str:
-    """Mask port numbers."""
-    return _PORT.sub(rf"\1{MASK}", text)
-
-
-def sorted_sets(text: str) -> str:
+def _sort_sets(text: str) -> str:
     """Sort the elements of sets, frozen sets and key views. Dictionaries keep their order."""
     replaced: list[str] = []
 
     def replace(found: re.Match[str]) -> str:
         elements = restore(found[1])
-        replaced.append("{" + (elements if _is_mapping(elements) else _sort_elements(elements)) + "}")
+        is_mapping = any(":" in _NESTED.sub("", element) for element in _split_elements(elements))
+        replaced.append("{" + (elements if is_mapping else _sort_elements(elements)) + "}")
         return f"\0{len(replaced) - 1}\0"
 
     def restore(part: str) -> str:
@@ -217,20 +173,11 @@ def sorted_sets(text: str) -> str:
     return restore(text)
 
 
-def _is_mapping(elements: str) -> bool:
-    return any(":" in _without_strings(element) for element in _split_elements(elements))
-
-
 def _sort_elements(elements: str) -> str:
     return ", ".join(sorted(" ".join(element.split()) for element in _split_elements(elements)))
 
 
-def _without_strings(element: str) -> str:
-    return re.sub(r"'[^']*'|\"[^\"]*\"|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", element)
-
-
 def _split_elements(text: str) -> Iterator[str]:
-    """Split the text at commas outside of strings and brackets."""
     depth, quote, start = 0, "", 0
     for place, char in enumerate(text):
         if quote:
@@ -245,8 +192,3 @@ def _split_elements(text: str) -> Iterator[str]:
             yield text[start:place]
             start = place + 1
     yield text[start:]
-
-
-def without_trailing_spaces(text: str) -> str:
-    """Strip spaces at the ends of lines, and empty lines around the text."""
-    return "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")

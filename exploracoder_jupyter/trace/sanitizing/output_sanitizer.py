@@ -57,18 +57,14 @@ def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[O
 def _sanitize_output(output: Output, limit: int) -> Output:
     match output.get("output_type"):
         case "stream":
-            return _stream(output, limit)
+            name = "stderr" if output.get("name") == "stderr" else "stdout"
+            return {"output_type": "stream", "name": name, "text": _trim(_text(output.get("text")), limit)}
         case "error":
             return _error(output, limit)
         case "display_data" | "execute_result" as kind:
             return _rich(str(kind), output, limit)
         case _:
             return _note("an output of unknown type was left out")
-
-
-def _stream(output: Output, limit: int) -> Output:
-    name = "stderr" if output.get("name") == "stderr" else "stdout"
-    return {"output_type": "stream", "name": name, "text": _trim(_text(output.get("text")), limit)}
 
 
 def _error(output: Output, limit: int) -> Output:
@@ -83,15 +79,13 @@ def _error(output: Output, limit: int) -> Output:
 
 
 def _shorten_lines(lines: list[str], limit: int) -> list[str]:
-    """Keep the first and last lines within the limit: tracebacks of deep recursion repeat in the middle."""
     if sum(map(len, lines)) <= limit:
         return lines
-    head, tail = (_lines_within(side, limit // 2) for side in (lines, lines[::-1]))
+    head, tail = (
+        [line for line, until in zip(side, accumulate(map(len, side)), strict=True) if until <= limit // 2]
+        for side in (lines, lines[::-1])
+    )
     return [*head, f"[... {len(lines) - len(head) - len(tail):,} lines left out ...]", *tail[::-1]]
-
-
-def _lines_within(lines: list[str], limit: int) -> list[str]:
-    return [line for line, until in zip(lines, accumulate(map(len, lines)), strict=True) if until <= limit]
 
 
 def _rich(kind: str, output: Output, limit: int) -> Output:
@@ -103,7 +97,10 @@ def _rich(kind: str, output: Output, limit: int) -> Output:
         note = f"[{omitted} left out: no room in this trace]"
         safe["text/plain"] = f"{safe.get('text/plain', '')}\n{note}".lstrip()
     if not safe:
-        safe["text/plain"] = _omission_note(bundle, limit)
+        names = ", ".join(sorted(_text(name)[:60] for name in bundle)[:5]) or "no data"
+        large = any(_json_size(value) > limit for value in bundle.values())
+        why = f"more than {limit:,} bytes" if large else "it cannot be shown safely here"
+        safe["text/plain"] = f"[{names} left out: {why}]"
     clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}
     return {**clean, "execution_count": None} if kind == "execute_result" else clean
 
@@ -119,12 +116,6 @@ def _safe_items(bundle: dict[str, JsonValue], limit: int) -> Iterator[tuple[str,
             safe = clean(text) if len(text := _text(value)) <= limit else None
             if safe is not None and len(safe.encode()) <= limit:
                 yield mime, safe
-
-
-def _omission_note(bundle: dict[str, JsonValue], limit: int) -> str:
-    names = ", ".join(sorted(_text(name)[:60] for name in bundle)[:5]) or "no data"
-    large = any(_json_size(value) > limit for value in bundle.values())
-    return f"[{names} left out: {f'more than {limit:,} bytes' if large else 'it cannot be shown safely here'}]"
 
 
 def _base64(signature: bytes) -> Callable[[str], str | None]:

@@ -75,9 +75,8 @@ class Homes:
     """A literal that is searched first, the pattern, and the replacement."""
 
     def __post_init__(self) -> None:
-        folders = [
-            _folder_pattern(parts) for folder in self.folders if _identifies_person((parts := _parts(folder))[-1])
-        ]
+        paths = [re.split(r"[\\/]+", folder.rstrip("/\\")) for folder in self.folders]
+        folders = [_folder_pattern(parts) for parts in paths if _identifies_person(parts[-1])]
         names = [*_name_patterns(self.user)] if _identifies_person(self.user) else []
         object.__setattr__(self, "_own", [*folders, *names])
 
@@ -94,14 +93,11 @@ class Homes:
 
 def local_homes() -> Homes:
     """Return the home folder and account name of this process, if known, and the other home folders beside it."""
-    folders = [_lookup_or_empty(lambda: str(Path.home())), os.environ.get("USERPROFILE", ""), *_other_homes()]
-    return Homes([folder for folder in folders if folder], _lookup_or_empty(getpass.getuser))
-
-
-def _other_homes() -> Iterator[str]:
+    folders = [_lookup_or_empty(lambda: str(Path.home())), os.environ.get("USERPROFILE", "")]
     for place in _PLACES:
         with suppress(OSError), os.scandir(place) as entries:
-            yield from (entry.path for entry in islice(entries, _MAX_HOMES))
+            folders += [entry.path for entry in islice(entries, _MAX_HOMES)]
+    return Homes([folder for folder in folders if folder], _lookup_or_empty(getpass.getuser))
 
 
 def _lookup_or_empty(lookup: Callable[[], str]) -> str:
@@ -109,10 +105,6 @@ def _lookup_or_empty(lookup: Callable[[], str]) -> str:
         return lookup()
     except (OSError, KeyError, ImportError, RuntimeError):  # the user has no passwd entry, as in containers
         return ""
-
-
-def _parts(folder: str) -> list[str]:
-    return re.split(r"[\\/]+", folder.rstrip("/\\"))
 
 
 def _folder_pattern(parts: Sequence[str]) -> tuple[str, re.Pattern[str], str]:
@@ -144,5 +136,4 @@ def _replace_unless_generic(found: re.Match[str]) -> str:
 
 
 def _identifies_person(name: str) -> bool:
-    """Whether an account name identifies a person."""
     return len(name) >= _MIN_LENGTH and name.lower() not in _GENERIC_NAMES and bool(re.search(r"\w", name))

@@ -11,7 +11,7 @@ import binascii
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Literal, get_origin, get_type_hints
 
@@ -62,8 +62,6 @@ def map_record(record: Record, change: Callable[[str], str]) -> Record:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _RecordMapper:
-    """Changes every string of a record."""
-
     text: Callable[[str], str]
 
     def value(self, value: object, depth: int) -> object:
@@ -72,24 +70,24 @@ class _RecordMapper:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             enumerated = _literal_fields(type(value))
             fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-            return {name: item if name in enumerated else self.value(_finite(item), depth + 1) for name, item in fields}
+            return {name: item if name in enumerated else self._field(item, depth + 1) for name, item in fields}
         if isinstance(value, dict):
-            return self._mapping(value, depth)
+            redacted: dict[str, object] = {}
+            for key, item in value.items():
+                name = self.text(key)
+                while name in redacted:  # keys that become equal are made distinct
+                    name += "'"
+                redacted[name] = self._item(key, item, depth)
+            return redacted
         if isinstance(value, list | tuple):
             return [self.value(item, depth + 1) for item in value]
         if isinstance(value, float) and not math.isfinite(value):
             return str(value)
         return self.text(value) if isinstance(value, str) else value
 
-    def _mapping(self, value: Mapping[str, object], depth: int) -> dict[str, object]:
-        """Redact keys and values; keys that become equal are made distinct."""
-        redacted: dict[str, object] = {}
-        for key, item in value.items():
-            name = self.text(key)
-            while name in redacted:
-                name += "'"
-            redacted[name] = self._item(key, item, depth)
-        return redacted
+    def _field(self, value: object, depth: int) -> object:
+        """Replace a non-finite number, such as the score of a zero-length embedding, by 0."""
+        return 0.0 if isinstance(value, float) and not math.isfinite(value) else self.value(value, depth)
 
     def _item(self, key: str, item: object, depth: int) -> object:
         if not isinstance(item, str):
@@ -100,11 +98,6 @@ class _RecordMapper:
         if content is None:
             return self.text(item)
         return item if self.text(content) == content else REDACTED
-
-
-def _finite(value: object) -> object:
-    """Replace a non-finite number, such as the score of a zero-length embedding, by 0."""
-    return 0.0 if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _decode_file(text: str) -> str | None:
@@ -121,5 +114,4 @@ def _decode_file(text: str) -> str | None:
 
 @cache
 def _literal_fields(kind: type) -> frozenset[str]:
-    """Return the fields of a dataclass that have a fixed set of values (`Literal`)."""
     return frozenset(name for name, hint in get_type_hints(kind).items() if get_origin(hint) is Literal)

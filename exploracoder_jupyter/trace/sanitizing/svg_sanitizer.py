@@ -36,19 +36,15 @@ def safe_svg(text: str) -> str | None:
         if root.tag != _SVG + "svg":
             return None
         for element in list(root.iter()):
-            _strip(element)
+            for child in list(element):
+                if not _is_allowed(child):
+                    element.remove(child)
+            for name, value in list(element.items()):
+                if not _is_harmless(name, value):
+                    del element.attrib[name]
         return ElementTree.tostring(root, encoding="unicode")
     except (ElementTree.ParseError, ValueError, RecursionError):
         return None
-
-
-def _strip(element: ElementTree.Element) -> None:
-    for child in list(element):
-        if not _is_allowed(child):
-            element.remove(child)
-    for name, value in list(element.items()):
-        if not _is_harmless(name, value):
-            del element.attrib[name]
 
 
 def _is_allowed(element: ElementTree.Element) -> bool:

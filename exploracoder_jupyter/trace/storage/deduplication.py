@@ -35,13 +35,16 @@ def deduplicate(records: Iterable[Mapping[str, Any]], cells: Iterable[Cell]) -> 
     shown = {_digest(value) for holder, name in _shown_values(cells) if _is_long(value := holder[name])}
     count = size = 0
     for holder, name in _recorded_values(records):
-        if not is_large(value := holder[name]):
+        value = holder[name]
+        if not isinstance(value, str | list | dict) or size_of(value) < LARGE:
             continue
         if _is_long(value) and (digest := _digest(value)) in shown:
             holder[name] = {NAMESPACE: {"in_cell": digest}}
             count, size = count + 1, size + len(value)
         else:
-            holder[name] = {NAMESPACE: _compress(value)}
+            text = value if isinstance(value, str) else json.dumps(value)
+            kind = "zlib" if isinstance(value, str) else "json"
+            holder[name] = {NAMESPACE: {kind: compress_text(text)}}
     return count, size
 
 
@@ -50,8 +53,9 @@ def restore_values(records: Iterable[Mapping[str, Any]], cells: object) -> None:
     places = [(holder, name) for holder, name in _recorded_values(records) if _reference(holder[name])]
     if not places:
         return
-    texts = (_join_lines(holder[name]) for holder, name in _shown_values(cells if isinstance(cells, list) else []))
-    shown = {_digest(text): text for text in texts if _is_long(text)}
+    texts = [holder[name] for holder, name in _shown_values(cells if isinstance(cells, list) else [])]
+    joined = ("".join(map(str, text)) if isinstance(text, list) else text for text in texts)
+    shown = {_digest(text): text for text in joined if _is_long(text)}
     remaining = MAX_DECOMPRESSED
     for holder, name in places:
         value, size = _resolve(_reference(holder[name]), shown, remaining)
@@ -65,11 +69,6 @@ def restore_values(records: Iterable[Mapping[str, Any]], cells: object) -> None:
 def size_of(value: JsonValue) -> int:
     """Return the length of a text, or of the JSON of another value, in characters."""
     return len(value if isinstance(value, str) else json.dumps(value))
-
-
-def is_large(value: JsonValue) -> bool:
-    """Whether a value is large enough to be deduplicated."""
-    return isinstance(value, str | list | dict) and size_of(value) >= LARGE
 
 
 def _is_long(value: JsonValue) -> TypeGuard[str]:
@@ -89,7 +88,6 @@ def _output_values(outputs: Iterable[Any]) -> Iterator[Place]:
 
 
 def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> tuple[JsonValue, int]:
-    """Return the value that a reference stands for, and the number of bytes that were decompressed for it."""
     if "in_cell" in mark:
         return shown.get(str(mark["in_cell"])), 0
     try:
@@ -100,18 +98,12 @@ def _resolve(mark: Mapping[str, Any], shown: Mapping[str, str], limit: int) -> t
     return found or None, size
 
 
-def _compress(value: JsonValue) -> dict[str, JsonValue]:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return {"zlib" if isinstance(value, str) else "json": compress_text(text)}
-
-
 def _reference(value: object) -> dict[str, Any]:
     found = value.get(NAMESPACE) if isinstance(value, dict) and len(value) == 1 else None
     return found if isinstance(found, dict) else {}
 
 
 def _recorded_values(records: Iterable[Mapping[str, Any]]) -> Iterator[Place]:
-    """Yield the places of output values in raw records."""
     for record in records:
         match record.get("event"):
             case {"kind": "candidate_observed", "observation": {"outputs": [*outputs]}}:
@@ -128,11 +120,6 @@ def _shown_values(cells: Iterable[Any]) -> Iterator[Place]:
         match cell:
             case {"outputs": [*outputs]}:
                 yield from _output_values(outputs)
-
-
-def _join_lines(value: JsonValue) -> JsonValue:
-    """Join a text that the notebook stores as lines."""
-    return "".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _digest(value: str) -> str:

@@ -92,18 +92,10 @@ class Journal:
 
 
 def read(path: Path) -> list[Record]:
-    """Read the records of a journal, in order, skipping damaged lines.
-
-    Raises:
-        OSError: the file cannot be read at all.
-    """
-    lines = [found for line in path.read_bytes().splitlines() if isinstance(found := _parse_line(line), dict)]
+    """Read the records of a journal, in order, skipping damaged lines. OSError: the file cannot be read at all."""
+    lines: list[dict[str, JsonValue]] = []
+    for line in path.read_bytes().splitlines():
+        with contextlib.suppress(ValueError, RecursionError):  # truncated, or not a journal
+            if isinstance(found := json.loads(line), dict):
+                lines.append(found)
     return parse_records(lines, version_of(lines[0] if lines else None))
-
-
-def _parse_line(line: bytes) -> JsonValue:
-    try:
-        found: JsonValue = json.loads(line)
-    except (ValueError, RecursionError):  # truncated, or not a journal
-        return None
-    return found

@@ -21,19 +21,27 @@ _UNMET_NOTES: Final[dict[str, Unmet]] = {"The program ran, but the check": "chec
 """How the note of an observation began in version 2 where the program did not fulfill this."""
 
 
-def migrate_1_to_2(records: list[Raw]) -> list[Raw]:
+def _migrate_1_to_2(records: list[Raw]) -> list[Raw]:
     """Drop progress events, which version 1 stored although they are only displayed."""
-    return [record for record in records if _kind(record) != "progress"]
+    return [record for record in records if _event(record).get("kind") != "progress"]
 
 
-def migrate_2_to_3(records: list[Raw]) -> list[Raw]:
+def _migrate_2_to_3(records: list[Raw]) -> list[Raw]:
     """Insert what a program did not fulfill where it was recorded only in the note of its observation, in place."""
     for record in records:
-        _restore_unmet(record)
+        match _event(record):
+            case {"kind": "candidate_observed", "observation": {"note": str(note)} as observation}:
+                unmet = (unmet for start, unmet in _UNMET_NOTES.items() if note.startswith(start))
+                observation.setdefault("unmet", next(unmet, ""))
     return records
 
 
-STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: migrate_1_to_2, 2: migrate_2_to_3}
+def _event(record: object) -> dict[str, Any]:
+    event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
+    return event if isinstance(event, dict) else {}
+
+
+STEPS: Final[dict[int, Callable[[list[Raw]], list[Raw]]]] = {1: _migrate_1_to_2, 2: _migrate_2_to_3}
 """Migration steps by the version that they start from."""
 
 
@@ -58,16 +66,3 @@ def newer_version_message(version: int) -> str:
         f"This trace was written by a later version of exploracoder_jupyter (trace format {version}; this version "
         f"supports up to {SCHEMA_VERSION}). Events that it does not know are skipped."
     )
-
-
-def _kind(record: JsonValue) -> JsonValue:
-    event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
-    return event.get("kind") if isinstance(event, dict) else None
-
-
-def _restore_unmet(record: Any) -> None:
-    event = record.get("event") if isinstance(record, dict) else None  # validation passes unchecked values
-    match event:
-        case {"kind": "candidate_observed", "observation": {"note": str(note)} as observation}:
-            unmet = (unmet for start, unmet in _UNMET_NOTES.items() if note.startswith(start))
-            observation.setdefault("unmet", next(unmet, ""))

@@ -12,8 +12,8 @@ import nbformat
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 from nbformat import NotebookNode
-from pydantic import JsonValue
 
+from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION, schema
 from exploracoder_jupyter.trace.storage.migration import migrate, newer_version_message, version_of
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
@@ -27,7 +27,11 @@ def find_problems(notebook: NotebookNode) -> list[str]:
 
     Traces of earlier versions are migrated first, as when they are loaded.
     """
-    found = [*_format_problems(notebook), *_metadata_problems(notebook), *_cell_problems(notebook)]
+    found = [*_format_problems(notebook), *_metadata_problems(notebook)]
+    cells = notebook.get("cells")
+    for cell in cells if isinstance(cells, list) else []:
+        if (metadata := _package_metadata(cell)) is not None:
+            found += _format_errors(f"cell {cell.get('id')}", _cell_validator().iter_errors(metadata))
     return found[:_MAX_PROBLEMS]
 
 
@@ -49,31 +53,18 @@ def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:
     elif sentence := newer_version_message(version_of(metadata)):
         yield sentence
     else:
-        yield from _format_errors("metadata", _notebook_validator().iter_errors(_migrate_metadata(metadata)))
+        inline_content(metadata)
+        version, records = version_of(metadata), metadata.get("records")
+        if version != SCHEMA_VERSION and isinstance(records, list):
+            metadata["records"] = migrate(records, version)
+        checked = {**metadata, "schema_version": SCHEMA_VERSION}
+        yield from _format_errors("metadata", _notebook_validator().iter_errors(checked))
 
 
-def _migrate_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    inline_content(metadata)
-    version, records = version_of(metadata), metadata.get("records")
-    if version == SCHEMA_VERSION:
-        return metadata
-    changes = {"records": migrate(records, version)} if isinstance(records, list) else {}
-    return {**metadata, **changes, "schema_version": SCHEMA_VERSION}
-
-
-def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
-    cells = notebook.get("cells")
-    for cell in cells if isinstance(cells, list) else []:
-        found = _package_metadata(cell)
-        if found is not None:
-            yield from _format_errors(f"cell {cell.get('id')}", _cell_validator().iter_errors(found))
-
-
-def _package_metadata(thing: object) -> JsonValue:
-    """Return the metadata of a notebook or cell in this package's namespace."""
+def _package_metadata(thing: object) -> Any:
     match thing:
         case {"metadata": {"exploracoder_jupyter": found}}:
-            return _to_json(found)
+            return json.loads(json.dumps(found))
     return None
 
 
@@ -85,13 +76,7 @@ def _format_errors(place: str, errors: Iterator[ValidationError]) -> Iterator[st
 
 
 def _clip(text: str) -> str:
-    line = " ".join(text.split()).rstrip(".")
-    return line if len(line) <= _MAX_LENGTH else f"{line[:_MAX_LENGTH]}…"
-
-
-def _to_json(value: Any) -> JsonValue:
-    found: JsonValue = json.loads(json.dumps(value))
-    return found
+    return clip(text, _MAX_LENGTH).rstrip(".")
 
 
 @cache

@@ -7,7 +7,7 @@ sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -54,8 +54,9 @@ class SizeBudget:
     def _fit_output(self, output: Output, group: str) -> Output:
         match output:
             case {"data": dict(data)}:
+                by_size = sorted((size_of(value), mime) for mime, value in data.items())
                 omitted: dict[str, JsonValue] = {
-                    mime: size for mime, size in _by_size(data) if not self._has_room(size, group)
+                    mime: size for size, mime in by_size if not self._has_room(size, group)
                 }
                 if not omitted:
                     return output
@@ -84,9 +85,13 @@ def omitted_values(output: Mapping[str, Any]) -> dict[str, int]:
 
 def count_omitted(records: Iterable[Record]) -> tuple[int, int]:
     """Return how many values were left out of the outputs in these records, and their total size."""
-    sizes = [
-        size for seen in _observations(records) for output in seen.outputs for size in omitted_values(output).values()
-    ]
+    seen: list[Observation] = []
+    for event in (record.event for record in records):
+        if isinstance(event, CandidateObserved):
+            seen.append(event.observation)
+        elif isinstance(event, SolutionTested):
+            seen += [result.observation for result in event.results]
+    sizes = [size for one in seen for output in one.outputs for size in omitted_values(output).values()]
     return len(sizes), sum(sizes)
 
 
@@ -106,24 +111,11 @@ def trim_like_record(recorded: Observation, again: Observation) -> Observation:
 
 
 def _trim_display(output: Output, recorded: Output) -> Output:
-    """Remove the values that the recorded display lacks; a shortened text is taken from the record."""
     data, recorded_data, omitted = output.get("data"), recorded.get("data"), omitted_values(recorded)
     if not isinstance(data, dict) or not isinstance(recorded_data, dict):
         return output
     ends = {name: value for name, value in recorded_data.items() if name in omitted}
     return {**output, "data": {**{name: value for name, value in data.items() if name not in omitted}, **ends}}
-
-
-def _observations(records: Iterable[Record]) -> Iterator[Observation]:
-    for record in records:
-        if isinstance(record.event, CandidateObserved):
-            yield record.event.observation
-        elif isinstance(record.event, SolutionTested):
-            yield from (result.observation for result in record.event.results)
-
-
-def _by_size(data: Mapping[str, JsonValue]) -> list[tuple[str, int]]:
-    return sorted(((mime, size_of(value)) for mime, value in data.items()), key=lambda one: one[1])
 
 
 def _shorten(text: str) -> str:

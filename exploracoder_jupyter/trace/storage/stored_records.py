@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -25,7 +26,10 @@ from exploracoder_jupyter.trace.storage.shared_content import inline_content
 def store_records(records: Sequence[Record]) -> dict[str, JsonValue]:
     """Return `records` without measurements, and `clock`: the time of each record, followed by its measurements."""
     raw: list[Any] = [dump_changed(record) for record in records]
-    clock: list[JsonValue] = [[record.pop("at"), *_extract_measurements(record["event"])] for record in raw]
+    clock: list[JsonValue] = [
+        [record.pop("at"), *(holder.pop(name, 0) for holder, name in _measured_fields(record["event"]))]
+        for record in raw
+    ]
     return {"clock": clock, "records": raw}
 
 
@@ -42,7 +46,8 @@ def read_records(notebook: object) -> list[Record]:
     """Read the records of a trace of any version; unreadable ones are skipped."""
     metadata = run_metadata(notebook)
     inline_content(metadata)
-    raw, clock = _dicts(metadata.get("records")), metadata.get("clock")
+    raw, clock = metadata.get("records"), metadata.get("clock")
+    raw = [record for record in raw if isinstance(record, dict)] if isinstance(raw, list) else []
     for record, times in zip_longest(raw, clock[: len(raw)] if isinstance(clock, list) else []):
         _restore_measurements(record, times)
     if "trimmed" in metadata:
@@ -61,29 +66,18 @@ def run_metadata(notebook: object) -> dict[str, Any]:
 def parse_records(raw: list[Raw], version: int) -> list[Record]:
     """Parse raw records of this version.
 
-    Unreadable records are skipped. For a version newer than this package, a notice is added.
+    Unreadable records are skipped. For a version newer than this package, a notice is added, after the start of the run
+    or before all records if the start is missing.
     """
-    records = [record for one in migrate(raw, version) if (record := _parse_record(one))]
-    sentence = newer_version_message(version)
-    return _with_notice(records, Notice(sentence, "warning")) if sentence and records else records
-
-
-def _parse_record(raw: Raw) -> Record | None:
-    try:
-        return load(json.dumps(raw, allow_nan=False))
-    except (ValueError, RecursionError):  # truncated, or of an unknown kind
-        return None
-
-
-def _with_notice(records: list[Record], notice: Notice) -> list[Record]:
-    """Insert a notice after the start of the run, or before all records if the start is missing."""
-    index = next((place for place, record in enumerate(records, 1) if isinstance(record.event, RunStarted)), 0)
-    first = records[max(index - 1, 0)]
-    return [*records[:index], Record(first.seq, first.at, notice), *records[index:]]
-
-
-def _extract_measurements(event: dict[str, Any]) -> list[JsonValue]:
-    return [holder.pop(name, 0) for holder, name in _measured_fields(event)]
+    records: list[Record] = []
+    for one in migrate(raw, version):
+        with suppress(ValueError, RecursionError):  # truncated, or of an unknown kind
+            records.append(load(json.dumps(one, allow_nan=False)))
+    if records and (sentence := newer_version_message(version)):
+        index = next((place for place, record in enumerate(records, 1) if isinstance(record.event, RunStarted)), 0)
+        first = records[max(index - 1, 0)]
+        records.insert(index, Record(first.seq, first.at, Notice(sentence, "warning")))
+    return records
 
 
 def _restore_measurements(record: Any, times: object) -> None:
@@ -96,7 +90,6 @@ def _restore_measurements(record: Any, times: object) -> None:
 
 
 def _measured_fields(event: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the measured fields of an event, each with its containing object, in the order of the clock."""
     for holder in _measured_objects(event):
         if isinstance(holder, dict):
             yield holder, "seconds"
@@ -115,7 +108,3 @@ def _measured_objects(event: Any) -> Iterator[Any]:
         case {"kind": "run_finished", "usage": usage, "usage_by_step": dict(by_step)}:
             yield usage
             yield from (by_step[step] for step in sorted(by_step))  # Jupyter sorts keys when it saves a notebook
-
-
-def _dicts(value: object) -> list[Any]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

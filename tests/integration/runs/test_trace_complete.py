@@ -25,8 +25,9 @@ def facts(path):
     return json.loads(path.read_text())["metadata"]["exploracoder_jupyter"]
 
 
-def test_a_trace_holds_what_is_needed_to_repeat_it(endpoint, tmp_path):  # noqa: F811
-    path = traced(_order(tmp_path, endpoint))
+def test_a_trace_holds_what_is_needed_to_repeat_it_without_home_or_key(endpoint, tmp_path):  # noqa: F811
+    check = "import os\nassert m == 2, open('/home/mariachen/thesis/data.csv')"
+    path = traced(_order(tmp_path, endpoint, check=check))
     assert find_problems(nbformat.read(path, 4)) == []
     found, records = facts(path), load(path)
     assert found["task"]["text"] == TASK
@@ -48,46 +49,26 @@ def test_a_trace_holds_what_is_needed_to_repeat_it(endpoint, tmp_path):  # noqa:
     retrieved = next(record.event.apis for record in records if record.event.kind == "subtask_started")
     assert retrieved[0].api.path.startswith("statistics.")
     assert executions(records)[0].observation.seconds > 0
-
-
-def test_a_trace_without_prompts_is_complete_else(endpoint, tmp_path):  # noqa: F811
-    order = _order(tmp_path, endpoint)
-    quiet = {"view": {"prompts": False}}
-    path = traced(type(order)(order.task, (*order.layers, quiet), workdir=tmp_path))
-    assert find_problems(nbformat.read(path, 4)) == []
-    exchanges = [record.event.exchange for record in load(path) if record.event.kind == "model_called"]
-    assert all(exchange.replies and not exchange.messages for exchange in exchanges)
-
-
-def test_a_home_that_code_names_and_a_key_are_not_in_the_trace_of_a_real_run(endpoint, tmp_path):  # noqa: F811
-    check = "import os\nassert m == 2, open('/home/mariachen/thesis/data.csv')"
-    path = traced(_order(tmp_path, endpoint, check=check))
     written = path.read_text()
     assert "~/thesis/data.csv" in written
     assert "mariachen" not in written
     assert KEY not in written
 
 
-def test_a_trace_that_had_no_room_for_what_was_shown_still_holds(tmp_path, monkeypatch):
+def test_what_a_trace_left_out_or_redacted_is_reported_by_a_check(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "exploracoder_jupyter.trace.trace_file.SizeBudget", partial(SizeBudget, most=0, most_of_solutions=0)
     )
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
     many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
-    path = explore(tmp_path, {"Draw": [figure], "Count": [many]}, "print('end')", monkeypatch=monkeypatch)
-    count, _ = count_omitted(load(path))
-    assert count == 3
+    named = ["place = '/home/mariachen/thesis/data.csv'\nlen(place)", "len('/api/home/a')"]
+    subtasks = {"Draw": [figure], "Count": [many], "Name": named}
+    path = explore(tmp_path, subtasks, "print('end')", monkeypatch=monkeypatch)
+    assert count_omitted(load(path))[0] == 3
     report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
     results = {row.id: (row.result, row.why) for row in report.rows}
     assert results["1.1"] == ("same", "not compared: image/png, too large for the trace")
     assert results["2.1"] == ("same", "not compared: text, text/plain, too large for the trace")
-
-
-def test_code_that_named_a_home_of_another_machine_is_reported(tmp_path, monkeypatch):
-    named = "place = '/home/mariachen/thesis/data.csv'\nlen(place)"
-    path = explore(tmp_path, {"Name": [named, "len('/api/home/a')"]}, "print('end')", monkeypatch=monkeypatch)
-    report = anyio.run(check_trace, CheckRequest(path, workdir=tmp_path), lambda what, done, of: None)
-    results = {row.id: (row.result, row.why) for row in report.rows}
-    assert results["1.1"][0] == "changed"
-    assert results["1.1"][1].endswith("; its code contained a home folder or key, which traces redact")
-    assert results["1.2"] == ("same", "")
+    assert results["3.1"][0] == "changed"
+    assert results["3.1"][1].endswith("; its code contained a home folder or key, which traces redact")
+    assert results["3.2"] == ("same", "")

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.events import CandidateObserved
 from exploracoder_jupyter.core.run_state import RunState, with_failure, with_summary
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
-from exploracoder_jupyter.trace.final_solution import solution_outputs
+from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 from tests.unit.factories import complete_events, finished, ran, recorded, shown, states, stream
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,16 +1,15 @@
 """What a check says at its end, and what it asks of a trace before it begins."""
 
-from dataclasses import replace
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.runs.trace_check import relocated_paths
-from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
+from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls
 from exploracoder_jupyter.runs.trace_check.checked_trace import read_code
-from exploracoder_jupyter.runs.trace_check.re_execution import never_ran, with_ancestors
+from exploracoder_jupyter.runs.trace_check.re_execution import with_ancestors
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from tests.unit.factories import stream
@@ -46,23 +45,11 @@ def test_the_sentence_counts_what_differs_and_names_calls():
     assert sentence(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
 
 
-def test_executions_are_sorted_as_in_a_trace():
-    ids = ["1.2", "1.10", "1.10r1", "2.1", "s1", "s1-t1", "s1-t2", "s2", "s10"]
-    assert sorted(set(ids), key=id_sort_key) == ids
-
-
 def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
     report = Report((Row("1.1", "not run", counts=False), Row("1.2", "same")), {}, {}, (), ())
     assert report.same
     assert report.plain()["cells"][0]["same"] is True
     assert report.sentence == "Same: it still shows what is recorded (1 more had never run)."
-
-
-def test_only_what_really_had_no_state_counts_as_never_run():
-    lost = Observation("died", error=ErrorInfo("StateLost", "gone"))
-    assert never_ran(lost)
-    assert not never_ran(replace(lost, status="error"))
-    assert not never_ran(replace(lost, outputs=(stream("42"),)))
 
 
 def test_executing_something_takes_all_that_it_starts_from():
@@ -94,16 +81,6 @@ def test_paths_below_the_working_directory_are_shown_relative_to_it():
     for before in ("~/there/old/lamp.py", "/a/b/old/lamp.py", "old/lamp.py"):
         assert text_of(relocated_paths.make_known_relative(shows(before), found)) == "old/lamp.py"
     assert text_of(relocated_paths.make_known_relative(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
-
-
-def test_paths_of_a_home_are_those_of_whoever_executes_them(monkeypatch):
-    monkeypatch.setenv("HOME", "/home/you")
-    assert relocated_paths.expand_home("open('~/data.csv')\n~x") == "open('/home/you/data.csv')\n~x"
-
-
-def test_the_home_of_a_windows_machine_is_written_as_any_string_may_hold_it(monkeypatch):
-    monkeypatch.setattr(Path, "home", lambda: PureWindowsPath(r"C:\Users\me"))
-    assert relocated_paths.expand_home("open('~/x')") == "open('C:/Users/me/x')"
 
 
 @pytest.mark.parametrize(

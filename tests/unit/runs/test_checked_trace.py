@@ -11,13 +11,11 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
-from exploracoder_jupyter.runs.trace_check.checked_trace import read_subject
+from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_claims, read_subject
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
-from exploracoder_jupyter.runs.trace_check.recorded_claims import find_unfounded_claims
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace import journal_path, render
-from exploracoder_jupyter.trace.module_distributions import providing_distributions
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.journal import Journal
@@ -149,30 +147,12 @@ class TestReading:
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
 
-    def test_a_file_that_is_no_notebook_any_more_is_no_cover_either(self, trace):
-        notebook = json.loads(trace.read_text())
-        del notebook["nbformat"]
-        trace.write_text(json.dumps(notebook))
-        assert read_subject(trace).edited == {"notebook": "it cannot be read as a notebook"}
-
-    @pytest.mark.parametrize("lacking", ["source", "outputs", "cell_type"])
-    def test_an_invalid_notebook_is_reported(self, trace, lacking):
-        notebook = json.loads(trace.read_text())
-        del next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")[lacking]
-        trace.write_text(json.dumps(notebook))
-        assert find_explorations(trace) == ()
-        assert "no valid notebook" in read_subject(trace).edited["notebook"]
-
     def test_one_of_a_later_version_is_refused(self, trace):
         notebook = json.loads(trace.read_text())
         notebook["metadata"]["exploracoder_jupyter"]["schema_version"] = 99
         trace.write_text(json.dumps(notebook))
         with pytest.raises(UsageError, match="later version"):
             read_subject(trace)
-
-    def test_a_missing_file_is_reported(self, tmp_path):
-        with pytest.raises(UsageError, match="no file"):
-            read_subject(tmp_path / "nowhere.ipynb")
 
 
 class TestSurroundings:
@@ -226,19 +206,6 @@ class TestSurroundings:
         with pytest.raises(UsageError, match=r"networkx came from a folder.*--with NAME==VERSION"):
             lock_of(begun("networkx"), ("numpy==2.3.0",))
         assert lock_of(begun("networkx"), ("networkx==3.6",)).versions["networkx"] == "3.6"
-
-    @pytest.mark.parametrize(("module", "package"), [("docx", "python-docx"), ("Crypto", "pycryptodome")])
-    def test_packages_of_other_names_than_their_modules_are_known(self, module, package):
-        assert providing_distributions(module, {package: "1.0", "other": "1.0"}) == [package]
-
-    def test_a_python_that_is_no_version_is_refused(self, trace):
-        def change(event):
-            if not isinstance(event, RunStarted):
-                return event
-            return replace(event, environment=replace(event.environment, python="/tmp/evil/python"))
-
-        with pytest.raises(UsageError, match="version of Python"):
-            lock_of(read_subject(written(trace, recorded(events(change)))), ())
 
 
 class TestNotebooksThatExplored:

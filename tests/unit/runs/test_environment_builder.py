@@ -52,13 +52,6 @@ def test_an_environment_is_built_once(installer, tmp_path):
     assert len(calls(tmp_path)) == 1 + len(installed)
 
 
-def test_one_whose_interpreter_has_gone_is_built_again(installer, tmp_path):
-    python = built(tmp_path / "cache")
-    python.unlink()
-    python.symlink_to(tmp_path / "gone")
-    assert built(tmp_path / "cache").exists()
-
-
 @pytest.mark.parametrize(
     ("output", "message"),
     [

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.runs.environment_key import environment_key
+from exploracoder_jupyter.runs.construction.knowledge_factory import environment_key
 
 
 @pytest.fixture

@@ -38,7 +38,3 @@ def test_secrets_of_other_services_are_hidden_that_the_environment_names(monkeyp
         *("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correct-horse-42", "battery-staple-42"),
         *("postgres://me:st4ple-battery@host/db", "st4ple-battery"),
     ]
-
-
-def test_nothing_is_hidden_where_there_is_nothing():
-    assert secret_strings(Endpoint(), Secrets()) == []

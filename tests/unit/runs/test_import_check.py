@@ -1,7 +1,7 @@
 """Trying in a branch whether experiments can import a library."""
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.runs.import_check import check_imports
+from exploracoder_jupyter.runs.exploration_run import check_imports
 
 
 class Root:

@@ -1,6 +1,5 @@
 """Errors of our own: a heuristic that raises costs its result, any other error ends a run that keeps what it has."""
 
-import ast
 import io
 import json
 import threading
@@ -10,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.core.errors import EndpointError, InternalError
+from exploracoder_jupyter.core.errors import InternalError
 from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
@@ -21,7 +20,7 @@ from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
 from tests.unit.pipeline.test_snippet_learning import FLOOR, ROOT, two_steps
-from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.pipeline.test_task_run import fenced
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 
@@ -74,26 +73,6 @@ async def test_sources_that_raise_cost_their_results_only():
     run = replace(a_run(two_steps(), check="assert low == 4"), sources=sources)
     assert (await run_task(run)).verdict.outcome == "solved"
     assert len(failures(run)) == 2
-
-
-@pytest.mark.failing_heuristics
-async def test_outputs_that_cannot_be_compared_are_selected_by_other_evidence(monkeypatch):
-    """Issue 14, item 0: the same for the comparison of outputs."""
-    monkeypatch.setattr(ast, "literal_eval", boom)
-    run = a_run(answers(propose=[fenced(f"import math\nprint(math.sqrt({n}))") for n in (16, 16.0, 4)]))
-    assert (await run_task(run)).verdict.outcome == "unchecked"
-    assert len(failures(run)) == 1
-
-
-async def test_a_heuristic_that_means_what_it_raises_is_not_swallowed():
-    """Issue 14, item 0: what the user has to mend still ends the run."""
-
-    class Refusing(FewApis):
-        async def search(self, query, k):
-            raise EndpointError("no embeddings")
-
-    with pytest.raises(EndpointError):
-        await run_task(a_run(answers(), knowledge=Refusing(MATH)))
 
 
 class Broken(InlineBranch):
@@ -190,16 +169,6 @@ def test_an_internal_error_has_an_exit_status_of_its_own_and_all_fields(monkeypa
     shown = capsys.readouterr()
     assert "x = 1" in shown.out and "Trace: t.ipynb" in shown.out
     assert "An internal error occurred: E. Please report it." in shown.err
-
-
-def test_an_error_that_nothing_expects_is_an_internal_one(monkeypatch, capsys, tmp_path):
-    """Issue 14, item 0: also before there is a run."""
-    from exploracoder_jupyter import runs
-
-    monkeypatch.setattr(runs, "run", boom)
-    monkeypatch.chdir(tmp_path)
-    assert main(["run", "-t", "x", "--library", "statistics", "--json"]) == 3
-    assert "RuntimeError: boom" in json.loads(capsys.readouterr().out)["error"]
 
 
 class Inbox(io.StringIO):

@@ -11,13 +11,8 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.types import Environment, Task
 from exploracoder_jupyter.kernels.live_kernel import Hazard
 from exploracoder_jupyter.protocol.engine_messages import (
-    ForkKernel,
     KernelForked,
     LiveOffer,
-    Start,
-    decode_from_engine,
-    decode_to_engine,
-    encode,
 )
 from exploracoder_jupyter.runs import KernelForkClient, Order
 from exploracoder_jupyter.runs.run_request import (
@@ -139,12 +134,3 @@ def test_variables_that_the_task_names_and_experiments_lack_are_reported():
     assert "variables b, c" in message
     assert "--use b c" in message
     assert missing_variables_message(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
-
-
-def test_the_messages_survive_the_wire():
-    start = Start(task="t", libraries=["x"], unsent="No.", live=LiveOffer(secretive=["token"], mentioned=["prices"]))
-    assert decode_to_engine(encode(start)) == start
-    assert decode_to_engine('{"type": "start", "task": "t", "libraries": []}').live is None
-    asked, answered = ForkKernel(number=3, address="/run/x"), KernelForked(number=3, problem="no")
-    assert decode_from_engine(encode(asked)) == asked
-    assert decode_to_engine(encode(answered)) == answered

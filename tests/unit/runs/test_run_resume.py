@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import RepositoryTask, Task
 from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order, trace_lock
 from exploracoder_jupyter.runs.event_recorder import EventRecorder
-from exploracoder_jupyter.trace import Trace, render
+from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
@@ -87,13 +87,6 @@ def test_what_is_given_now_wins(tmp_path):
     assert (order.task.libraries, order.task.check) == (("polars",), "assert x")
 
 
-def test_settings_that_are_not_known_here_are_left_out(tmp_path):
-    later = {**SETTINGS, "exploration": {"of_later": 1}, "unheard": {"x": 1}}
-    events = [started(settings=later), *complete_events()[1:CUT_OFF]]
-    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
-    assert resolve(*again(tmp_path / "old.ipynb").layers, environ={}).exploration.candidates == 5
-
-
 def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeypatch):
     monkeypatch.setenv("EXPLORACODER_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")
     order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
@@ -119,16 +112,6 @@ def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp
     assert endpoint_of(again(path, flags)) == ("http://127.0.0.1:11/v1", "flag")
     monkeypatch.delenv("EXPLORACODER_MODEL")
     assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "toy")
-
-
-def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
-    """Issue 14, item 0: the same where a file says it; a trace without an address does not undo it."""
-    monkeypatch.delenv("EXPLORACODER_BASE_URL")
-    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
-    (tmp_path / "config.toml").write_text('[endpoint]\nbase_url = "http://127.0.0.1:12/v1"\n')
-    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]))) == ("http://127.0.0.1:12/v1", "toy")
-    path = set_to(tmp_path, {"endpoint": {"model": "toy"}})
-    assert endpoint_of(again(path)) == ("http://127.0.0.1:12/v1", "toy")
 
 
 def test_an_address_that_only_a_trace_names_is_refused_or_asked_about(tmp_path, monkeypatch):
@@ -305,15 +288,6 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
     assert (sandbox.branching, sandbox.state) == ("auto", "auto")
 
 
-@pytest.mark.parametrize("at", [1e308, -1e18])
-def test_a_run_with_invalid_times_is_resumed_and_replayed_all_the_same(tmp_path, at):
-    records = [replace(one, at=at) for one in recorded([started(settings=SETTINGS), *complete_events()[1:CUT_OFF]])]
-    journal_path(tmp_path / "old.ipynb").write_text("".join(f"{dump(record)}\n" for record in records))
-    assert again(tmp_path / "old.ipynb").earlier.message.startswith("This continues from the run (old.ipynb, ")
-    message = prepare_replay(tmp_path / "old.ipynb", tmp_path / "new.ipynb").order.recording.message
-    assert message.startswith("This replays the run (old.ipynb, ")
-
-
 def test_the_message_says_where_files_are_looked_for_now(tmp_path):
     environment = replace(started().environment, folder="/data/project")
     path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
@@ -468,13 +442,3 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             prepare_replay(named, folder / "old.ipynb")
-
-
-def test_a_trace_that_was_written_as_it_grew_is_resumed_at_every_moment(tmp_path):
-    records = recorded([started(settings=SETTINGS), *complete_events()[1:-1]])
-    trace = Trace(tmp_path / "old.ipynb", interval=0.0)
-    for record in records:
-        trace.append(record)
-        order = again(tmp_path / "old.ipynb")
-        assert order.task.libraries == ("networkx",)
-    assert all(order.given.carried)

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.runs.runnable_examples import runnable_examples
+from exploracoder_jupyter.runs.library_search import runnable_examples
 
 
 class Known:

@@ -8,7 +8,6 @@ import pytest
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve, snippets_path
-from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
@@ -58,11 +57,6 @@ def test_files_of_the_user_are_not_searched_where_no_values_may_be_shared(tmp_pa
     kinds, notices = _opened(tmp_path, _kinds, workspace=True, share="schema")
     assert kinds == {"snippet"}
     assert notices == ["Your files are not searched, because `--share schema` sends none of their content to a model."]
-
-
-def test_a_missing_web_folder_is_reported(tmp_path):
-    with pytest.raises(UsageError, match="no folder"):
-        _opened(tmp_path, _kinds, web="folder", web_address="nowhere")
 
 
 def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):

@@ -69,13 +69,3 @@ def test_of_runs_that_start_in_the_same_moment_one_gets_the_lock(tmp_path):
         assert len(begun) <= 1, number
         for one in begun:
             one.close()
-
-
-def test_a_lockfile_of_anybody_is_read_as_far_as_it_can_be(tmp_path):
-    """Issue 14, item 11: damaged contents do not break the refusal."""
-    first = run_at("a.ipynb", tmp_path)
-    (lockfile,) = tmp_path.iterdir()
-    lockfile.write_bytes(b'{"process": \xff')
-    with pytest.raises(UsageError, match="still active"):
-        run_at("a.ipynb", tmp_path)
-    first.close()

@@ -18,12 +18,9 @@ from exploracoder_jupyter.core.events import (
     Steered,
     SubtaskFinished,
     SubtaskStarted,
-    dump,
-    load,
 )
-from exploracoder_jupyter.core.run_state import fold
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata, schema
 from exploracoder_jupyter.trace.cells.cell_building import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
 from tests.unit.factories import (
@@ -42,6 +39,7 @@ from tests.unit.factories import (
     states,
     stream,
 )
+from tests.unit.trace.views import viewed, with_role
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -61,19 +59,8 @@ def apply(cells, changes):
     return cells
 
 
-def viewed(events, **options):
-    view = CellView(**options)
-    for state in states(recorded(events)):
-        view.update(state)
-    return view.cells
-
-
 def by_candidate(cells):
     return {found["candidate"]: cell for cell in cells if (found := generated_metadata(cell)) and "candidate" in found}
-
-
-def role(cells, name):
-    return [cell for cell in cells if generated_metadata(cell)["role"] == name]
 
 
 def test_changes_build_exactly_the_cells_of_the_view():
@@ -81,14 +68,6 @@ def test_changes_build_exactly_the_cells_of_the_view():
     for state in states(complete_run()):
         cells = apply(cells, view.update(state))
         assert cells == view.cells
-
-
-def test_changes_applied_twice_change_nothing_more():
-    view, cells = CellView(), []
-    for state in states(complete_run()):
-        changes = view.update(state)
-        cells = apply(cells, changes)
-        assert apply(cells, changes) == cells
 
 
 def test_the_cells_follow_the_calling_cell():
@@ -99,13 +78,6 @@ def test_the_cells_follow_the_calling_cell():
     assert [cell["id"] for cell in cells[:2]] == ["first", "mine"]
     assert cells[-1]["id"] == "last"
     assert cells[2:-1] == view.cells
-
-
-def test_a_record_that_changes_nothing_visible_causes_no_change():
-    view = CellView()
-    first, second, third, *_ = states(complete_run())
-    view.update(first), view.update(second)
-    assert view.update(third) == []
 
 
 def test_the_order_of_the_cells():
@@ -137,16 +109,16 @@ def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
             assert first == f"%%explored {id}"
             assert body.strip()
             assert {"explora-candidate", "skip-execution"} <= set(cell["metadata"]["tags"])
-    [solution] = role(cells, "solution")
+    [solution] = with_role(cells, "solution")
     assert solution["source"] == "print('the end')"
     assert solution["metadata"]["tags"] == ["explora-solution"]
 
 
 def test_a_notebook_of_its_own_loads_the_magic_of_its_candidates_and_the_users_does_not():
-    [setup] = role(viewed(complete_events()), "setup")
+    [setup] = with_role(viewed(complete_events()), "setup")
     assert setup["source"] == "%load_ext exploracoder_jupyter"
     assert setup["metadata"]["tags"] == ["skip-execution"]
-    assert role(viewed(complete_events(), anchor="mine"), "setup") == []
+    assert with_role(viewed(complete_events(), anchor="mine"), "setup") == []
 
 
 def test_losers_are_collapsed_once_the_choice_is_known():
@@ -174,23 +146,19 @@ def test_a_killed_candidate_says_what_killed_it():
     events = [started(), planned("a"), proposed("1.1", "x"), CandidateObserved("1.1", observation)]
     cells = viewed(events)
     assert "out of memory" in json.dumps(by_candidate(cells)["1.1"]["outputs"])
-    assert "kernel died (The kernel died: out of memory)" in role(cells, "subtask")[0]["source"]
+    assert "kernel died (The kernel died: out of memory)" in with_role(cells, "subtask")[0]["source"]
 
 
 def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
     cells = viewed(complete_events())
     assert not {"1.3", "1.4"} & set(by_candidate(cells))
-    heading = role(cells, "subtask")[0]["source"]
+    heading = with_role(cells, "subtask")[0]["source"]
     assert "**1.3** same code as 1.2, not run again" in heading
     assert "**1.4** no code (the reply was empty)" in heading
 
 
-def test_code_that_is_only_blank_has_no_cell():
-    assert not by_candidate(viewed([started(), planned("a"), proposed("1.1", " \n")]))
-
-
 def test_the_heading_has_apis_and_reasons():
-    heading = role(viewed(complete_events()), "subtask")[0]["source"]
+    heading = with_role(viewed(complete_events()), "subtask")[0]["source"]
     assert heading.startswith(
         "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
     )
@@ -201,34 +169,14 @@ def test_the_heading_has_apis_and_reasons():
 def test_the_plan_has_statuses_in_words_and_cost():
     events = complete_events()
     at = next(index for index, event in enumerate(events) if isinstance(event, SubtaskStarted))
-    plan = role(viewed(events[: at + 1]), "plan")[0]["source"]
+    plan = with_role(viewed(events[: at + 1]), "plan")[0]["source"]
     assert "- ▶ **1.** Load the graph (exploring)\n- ○ **2.** Count triangles (planned)" in plan
     assert (
         "Cost so far: 1 model call, 120 tokens, 0 executions. Expected in all: about 8 calls and 12,000 tokens." in plan
     )
-    done = role(viewed(events), "plan")[0]["source"]
+    done = with_role(viewed(events), "plan")[0]["source"]
     assert "- ✓ **1.** Load the graph (ran)\n- ✓ **2.** Count triangles (ran)" in done
     assert "Cost: 5 model calls, 600 tokens, 9 executions, 7 s." in done
-
-
-def test_a_revised_plan_drops_what_was_only_planned():
-    events = [
-        started(),
-        planned("a", "b", "c"),
-        SubtaskStarted("1", ()),
-        SubtaskFinished("1", "failed", "all failed"),
-        planned("a", "z", revision=1, reason="b is not needed"),
-    ]
-    plan = role(viewed(events), "plan")[0]["source"]
-    assert "- ✗ **1.** a (failed): all failed\n- ○ **2.** z (planned)\n\n*Plan revised: b is not needed*" in plan
-    assert "**3.**" not in plan
-
-
-def test_a_skipped_subtask_says_why():
-    events = [started(), planned("a"), SubtaskStarted("1", ()), SubtaskFinished("1", "skipped", "done by 1.1 already")]
-    cells = viewed(events)
-    assert "↷ **1.** a (skipped): done by 1.1 already" in role(cells, "plan")[0]["source"]
-    assert "↷ **Skipped**: done by 1.1 already" in role(cells, "subtask")[0]["source"]
 
 
 @pytest.mark.parametrize(
@@ -242,7 +190,7 @@ def test_a_skipped_subtask_says_why():
 )
 def test_the_summary_says_the_verdict_in_words(outcome, words):
     cells = viewed([*complete_events()[:-1], finished(outcome)])
-    [summary] = role(cells, "summary")
+    [summary] = with_role(cells, "summary")
     assert words in summary["source"]
     assert "| **all** | 5 | 500 | 100 | 9 | 9.0 |" in summary["source"], "the column adds up"
     assert "- Time: 7 s" in summary["source"], "as the run itself counts it"
@@ -261,19 +209,11 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
         finished("unsolved", "2/0", "s2"),
     ]
     cells = viewed(events)
-    assert role(cells, "solution") == []
+    assert with_role(cells, "solution") == []
     attempts = by_candidate(cells)
     assert attempts["s1"]["metadata"]["jupyter"]["source_hidden"]
     assert "jupyter" not in attempts["s2"]["metadata"]
     assert "%%explored s2" in attempts["s2"]["source"]
-
-
-def test_of_solutions_that_failed_the_one_that_was_kept_stays_open():
-    events = [started(), planned("a"), proposed("s1", "x = 1"), failed("s1", "AssertionError", "")]
-    events += [proposed("s2", "1/0"), failed("s2", "ZeroDivisionError", ""), finished("unsolved", "x = 1", "s1")]
-    attempts = by_candidate(viewed(events))
-    assert "jupyter" not in attempts["s1"]["metadata"]
-    assert attempts["s2"]["metadata"]["jupyter"]["source_hidden"]
 
 
 def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
@@ -283,7 +223,7 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     heading, solution = cells[-3:-1]
     assert "**It was not run as a whole.**" in heading["source"]
     assert (generated_metadata(solution)["role"], solution["source"], solution["outputs"]) == ("solution", "x = 1", [])
-    assert "■ **2.** Count triangles (not finished)" in role(cells, "plan")[0]["source"]
+    assert "■ **2.** Count triangles (not finished)" in with_role(cells, "plan")[0]["source"]
     SCHEMA.validate(generated_metadata(solution))
 
 
@@ -291,16 +231,16 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished():
     events = [started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "y")]
     cells = viewed([*events, finished("stopped", None, reason="By the user.")])
     assert "running" not in "".join(cell["source"] for cell in cells)
-    assert "Tried: **1.1** not finished." in role(cells, "subtask")[0]["source"]
-    assert "Tried: **s1** not finished." in role(cells, "subtask")[1]["source"]
-    assert {generated_metadata(cell)["status"] for cell in role(cells, "candidate")} == {"interrupted"}
-    assert "**1.1** running" in role(viewed(events), "subtask")[0]["source"]
+    assert "Tried: **1.1** not finished." in with_role(cells, "subtask")[0]["source"]
+    assert "Tried: **s1** not finished." in with_role(cells, "subtask")[1]["source"]
+    assert {generated_metadata(cell)["status"] for cell in with_role(cells, "candidate")} == {"interrupted"}
+    assert "**1.1** running" in with_role(viewed(events), "subtask")[0]["source"]
 
 
 def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
     events = complete_events()
-    assert role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
-    assert role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
+    assert with_role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
+    assert with_role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
 
 
 @pytest.mark.parametrize(
@@ -320,20 +260,6 @@ def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
     nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": live})
     for cell in live:
         SCHEMA.validate(generated_metadata(cell))
-
-
-def test_the_cells_of_a_section_that_did_not_change_are_not_made_again():
-    view = CellView(anchor="mine")
-    *records, last = complete_run()
-    for state in states(records):
-        view.update(state)
-    before = by_candidate(view.cells)["1.1"]
-    state = fold(state, recorded([asked(3)])[0])
-    view.update(state)
-    assert by_candidate(view.cells)["1.1"] is before
-    state = fold(state, last)
-    view.update(state)
-    assert [change.id for change in view.update(fold(state, last))] == []
 
 
 EXPLORED = [
@@ -380,25 +306,10 @@ def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_aga
         "2.1": ("ok", False, True),
         "2.2": ("interrupted", False, True),
     }
-    plan, heading = role(cells, "plan")[0]["source"], role(cells, "subtask")[0]["source"]
+    plan, heading = with_role(cells, "plan")[0]["source"], with_role(cells, "subtask")[0]["source"]
     assert "▶ **1.** a (exploring)\n- ○ **2.** b (planned)\n- ○ **3.** c (planned)" in plan
     assert "*Explored again by the user: use \\*two\\**" in heading
-    assert "**2.2** not finished" in role(cells, "subtask")[1]["source"]
-
-
-def test_after_a_retry_new_candidates_follow_the_old_ones_and_one_of_them_is_carried_forward():
-    again = [
-        SubtaskStarted("1", ()),
-        proposed("1.3", "x = 3"),
-        proposed("1.3r1", "x = 4", round=1),
-        proposed("1.4", "x = 5"),
-    ]
-    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"))
-    assert [id for id in by_candidate(cells) if id.startswith("1")] == ["1.1", "1.2", "1.3", "1.4", "1.3r1"]
-    assert fates(cells)["1.4"] == ("ok", None, False)
-    chosen = [CandidateSelected(Selection("1", "1.4", ("ran",))), SubtaskFinished("1", "done")]
-    cells = cells_after(Steered("retry", subtask="1"), *again, ran("1.4"), *chosen)
-    assert [id for id, fate in fates(cells).items() if fate[1]] == ["1.4"]
+    assert "**2.2** not finished" in with_role(cells, "subtask")[1]["source"]
 
 
 def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
@@ -415,27 +326,13 @@ def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_aw
     assert list(by_candidate(cells_after(*events, show="selected"))) == ["1.2"]
 
 
-def test_going_back_while_the_solution_is_written_folds_its_attempts_and_numbers_continue():
-    solving = [
-        *EXPLORED,
-        SubtaskFinished("2", "failed"),
-        proposed("s1", "1/0"),
-        failed("s1"),
-        proposed("s2", "2/0", round=1),
-    ]
-    cells = cells_after(Steered("retry", subtask="2"), proposed("s3", "3/0"), after=solving)
-    assert [id for id in by_candidate(cells) if id.startswith("s")] == ["s1", "s2", "s3"]
-    assert (fates(cells)["s1"], fates(cells)["s2"]) == (("error", False, True), ("interrupted", False, True))
-    assert fates(cells)["s3"] == ("running", None, False)
-
-
 def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place():
     events = [
         Steered("retry", subtask="1"),
         Steered("replan"),
         PlanMade(Plan((Subtask("1", "a"), Subtask("4", "new"), Subtask("3", "c")), 1), "changed by the user"),
     ]
-    plan = role(cells_after(*events), "plan")[0]["source"]
+    plan = with_role(cells_after(*events), "plan")[0]["source"]
     assert (
         "▶ **1.** a (exploring)\n- ↷ **2.** b (skipped): no longer planned\n"
         "- ○ **4.** new (planned)\n- ○ **3.** c (planned)\n\n*Plan revised: changed by the user*" in plan
@@ -445,44 +342,14 @@ def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place(
 def test_a_skipped_subtask_carries_nothing_forward():
     cells = cells_after(Steered("skip", subtask="2"), SubtaskFinished("2", "skipped", "skipped by the user"))
     assert (fates(cells)["2.1"], fates(cells)["2.2"]) == (("ok", False, True), ("interrupted", False, True))
-    assert "↷ **2.** b (skipped): skipped by the user" in role(cells, "plan")[0]["source"]
+    assert "↷ **2.** b (skipped): skipped by the user" in with_role(cells, "plan")[0]["source"]
 
 
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
 def test_a_plan_under_review_says_so_until_the_word_comes(word):
     waits = "**The plan is waiting for your review.**"
-    assert waits in role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
-    assert waits not in role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
-
-
-def test_the_record_of_a_steered_run_gives_the_same_notebook_again():
-    events = [started(), *EXPLORED, Steered("choose", subtask="1", candidate="1.2"), ran("1.2"), finished()]
-    records = recorded(events)
-    again = [load(dump(record)) for record in records]
-    assert [render(records[:n]) for n in range(len(records))] == [render(again[:n]) for n in range(len(again))]
-    assert Steered("choose", subtask="1", candidate="1.2") in [record.event for record in again]
-
-
-def test_going_back_to_an_unknown_subtask_changes_nothing():
-    assert cells_after(Steered("retry", subtask="9")) == cells_after()
-
-
-def test_every_cell_is_valid_nbformat_and_every_metadata_obeys_the_schema():
-    view, check = CellView(), SCHEMA
-    check.check_schema(schema())
-    for state in states(complete_run()):
-        for change in view.update(state):
-            assert json.loads(change.model_dump_json()) == change.model_dump()
-        for cell in view.cells:
-            check.validate(generated_metadata(cell))
-    nbformat.validate({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": view.cells})
-
-
-def test_the_schema_refuses_what_is_not_ours():
-    good = generated_metadata(by_candidate(viewed(complete_events()))["1.1"])
-    for bad in ({**good, "role": "other"}, {**good, "model": None}, {**good, "extra": 1}, {"role": "task"}):
-        with pytest.raises(jsonschema.ValidationError):
-            SCHEMA.validate(bad)
+    assert waits in with_role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
+    assert waits not in with_role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
 
 def test_ids_are_the_same_for_the_same_run_and_always_legal():
@@ -513,11 +380,6 @@ def test_nothing_foreign_becomes_markup():
             assert not re.search(r"<(script|img|a|em)\b|<strong>b|<li>item", shown)
             assert "$" not in cell["source"]
             assert "\\href" not in cell["source"]
-
-
-def test_an_unheard_of_candidate_is_passed_over():
-    assert viewed([started(), planned("a"), ran("9.9", stream("x"))])
-    assert viewed([ran("9.9")]) == []
 
 
 def test_what_is_in_backticks_is_code_and_nothing_more():

@@ -6,19 +6,14 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateSelected, RunFinished, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Selection, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_markdown import cost_table
-from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, started, states
+from tests.unit.factories import failed, finished, planned, proposed, ran, started
+from tests.unit.trace.views import viewed, with_role
 
 
 def heading(observed, *, code="x"):
-    view = CellView()
     begun = (started(), planned("Write a file"), SubtaskStarted("1", ()), proposed(observed.candidate, code))
-    for state in states(recorded([*begun, observed])):
-        view.update(state)
-    return next(
-        cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == "subtask"
-    )
+    return first_source("subtask", *begun, observed)
 
 
 def wrote(observed, *files):
@@ -47,10 +42,7 @@ def test_a_name_of_a_file_is_no_markup():
 
 def first_source(role, *events):
     """The text of the first cell of this role."""
-    view = CellView()
-    for state in states(recorded(events)):
-        view.update(state)
-    return next(cell["source"] for cell in view.cells if (found := generated_metadata(cell)) and found["role"] == role)
+    return with_role(viewed(events), role)[0]["source"]
 
 
 def test_a_solution_that_failed_its_check_is_distinguished_from_a_crash():

@@ -1,9 +1,6 @@
 """What correctness testing shows: a cell for each input with its judgement, the program last; and in the summary."""
 
-from dataclasses import replace
-
 import jsonschema
-import pytest
 
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.events import (
@@ -12,8 +9,6 @@ from exploracoder_jupyter.core.events import (
     SolutionJudged,
     SolutionTested,
     SubtaskFinished,
-    dump,
-    load,
 )
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import (
@@ -26,11 +21,10 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.trace import CellView, generated_metadata, render, schema
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
+from exploracoder_jupyter.trace import generated_metadata, render, schema
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
-from tests.unit.trace.test_cell_changes import apply
+from tests.unit.trace.views import with_role
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -81,10 +75,6 @@ def shown(notebook):
     ]
 
 
-def about(notebook, role):
-    return [cell for cell in notebook.cells if (found := generated_metadata(cell)) and found["role"] == role]
-
-
 def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
     notebook = render(recorded(run()))
     assert shown(notebook)[3:] == [
@@ -102,7 +92,7 @@ def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
 
 
 def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
-    cell = about(render(recorded(run())), "test")[0]
+    cell = with_role(render(recorded(run())).cells, "test")[0]
     assert cell.source == "%%explored s1-t1\n# NaN in both rows\ndf = frame()\n# here s1 runs, as above\ndiffering(df)"
     assert cell.outputs == [stream("[(nan, nan)]\n")]
     assert {"skip-execution", "explora-candidate"} <= set(cell.metadata.tags)
@@ -112,7 +102,7 @@ def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
 
 
 def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged():
-    _, failed, broken = about(render(recorded(run())), "test")[3:]
+    _, failed, broken = with_role(render(recorded(run())).cells, "test")[3:]
     assert failed.outputs[0].ename == "TypeError"
     assert (generated_metadata(failed)["status"], generated_metadata(failed)["judged"]) == ("error", "right")
     assert "judged" not in generated_metadata(broken)
@@ -120,7 +110,7 @@ def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged(
 
 
 def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
-    first, second = (cell.source for cell in about(render(recorded(run())), "judgement"))
+    first, second = (cell.source for cell in with_role(render(recorded(run())).cells, "judgement"))
     assert first.startswith("**Solution s1** judged by its outputs: **✗ wrong**: NaN is paired with NaN.\n")
     assert "- NaN in both rows: ✗ wrong" in first
     assert "broken: left out, because the input itself fails" in first
@@ -130,36 +120,11 @@ def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
 
 def test_a_missing_judgement_is_reported():
     events = [event for event in run() if event.kind != "solution_judged"]
-    [first, _] = (cell.source for cell in about(render(recorded(events)), "judgement"))
+    [first, _] = (cell.source for cell in with_role(render(recorded(events)).cells, "judgement"))
     assert first == "**Solution s1** was run on generated inputs, but not judged."
     under_way = events[: next(i for i, event in enumerate(events) if event.kind == "solution_tested") + 1]
-    [cell] = about(render(recorded(under_way)), "judgement")
+    [cell] = with_role(render(recorded(under_way)).cells, "judgement")
     assert cell.source == "**Solution s1** is being judged by its outputs."
-
-
-def test_a_program_that_is_wrong_because_of_one_input_is_not_called_wrong_on_another():
-    judgement = Judgement("wrong", "x", (Opinion("t1", "wrong", "x"),))
-    events = [replace(event, judgement=judgement) if event.kind == "solution_judged" else event for event in run()]
-    assert "judged" not in generated_metadata(about(render(recorded(events)), "test")[1])
-
-
-@pytest.mark.parametrize(("view", "expected"), [("all", 6), ("selected", 3), ("none", 0)])
-def test_only_what_is_asked_for_gets_cells(view, expected):
-    assert len(about(render(recorded(run(view=view))), "test")) == expected
-
-
-def test_an_export_keeps_what_the_solution_gave():
-    notebook = without_unselected(render(recorded(run())))
-    assert shown(notebook)[4:] == [*[("test", "s2")] * 3, ("judgement", "s2"), ("solution", "s2"), ("summary", "")]
-
-
-@pytest.mark.parametrize("kept", ["s1", "s2"])
-def test_changes_of_cells_lead_to_what_is_rendered(kept):
-    view, cells = CellView(), []
-    for state in states(recorded(run(kept=kept))):
-        cells = apply(cells, view.update(state))
-    assert [cell["id"] for cell in cells] == [cell["id"] for cell in view.cells]
-    assert cells == view.cells
 
 
 def test_the_summary_lists_the_inputs_of_the_solution():
@@ -169,11 +134,6 @@ def test_the_summary_lists_the_inputs_of_the_solution():
         {"title": "broken", "status": "unusable", "judged": None},
     ]
     assert summarize_run(fold_all(recorded(run()[:5])))["tests"] == []
-
-
-def test_records_of_testing_come_back_as_they_were():
-    for record in recorded(run()):
-        assert load(dump(record)) == record
 
 
 def test_the_panel_and_the_sidebar_follow():

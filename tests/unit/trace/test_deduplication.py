@@ -9,10 +9,12 @@ from functools import cache
 import nbformat
 import pytest
 
-from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace import find_problems, load, render, trace_document
+from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
+from tests.unit.trace.views import traced
 
 LARGE = 1_000_000
 """Bytes of a trace that is large here."""
@@ -46,9 +48,7 @@ def large(count=20):
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "run.ipynb"
-    trace = Trace(path, interval=1e6)
-    for record in large():
-        trace.append(record)
+    trace = traced(path, large(), interval=1e6)
     trace.close()
     assert trace.problem is None
     return path
@@ -110,6 +110,15 @@ def test_where_outputs_were_cleared_the_rest_is_still_loaded(trace, tmp_path):
     assert "have been cleared" in solution.outputs[0]["text"]
 
 
+def test_an_edit_of_an_output_that_stands_in_its_cell_alone_is_found(trace, tmp_path):
+    def edit(notebook):
+        [cell] = [one for one in notebook.cells if one.source.startswith("%%explored 1.3\n")]
+        cell.outputs[0].data["image/png"] = a_picture(99)
+
+    edited = changed(trace, tmp_path, edit)
+    assert list(find_edited_cells(nbformat.read(edited, 4), load(edited))) == ["1.3"]
+
+
 def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
     tree = {"data": [{"x": [number * 1.5 for number in range(5_000)], "name": "é"}]}
     error = {"output_type": "error", "ename": "E", "evalue": "e", "traceback": ["line\n" * 5_000, "end"]}
@@ -117,9 +126,7 @@ def test_large_trees_and_tracebacks_are_kept_once_too(tmp_path):
     code = [one for n in range(16) for one in (proposed(f"2.{n}", f"g({n})"), ran(f"2.{n}", output, error))]
     events = recorded([started(), planned("Show"), *code, finished()])
     path = tmp_path / "run.ipynb"
-    trace = Trace(path, interval=1e6)
-    for record in events:
-        trace.append(record)
+    trace = traced(path, events, interval=1e6)
     trace.close()
     assert trace.problem is None
     assert load(path) == events

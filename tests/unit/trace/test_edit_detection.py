@@ -10,6 +10,7 @@ from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.edit_detection import edited_cell_names, find_edited_cells
 from tests.unit.factories import complete_run
+from tests.unit.trace.views import facts
 
 RECORDS = complete_run()
 
@@ -32,10 +33,6 @@ def candidate(notebook, id_):
 
 def edited(notebook):
     return find_edited_cells(notebook, RECORDS)
-
-
-def facts(notebook):
-    return notebook.metadata.exploracoder_jupyter
 
 
 def test_a_trace_that_nobody_touched_is_as_it_was(notebook):
@@ -74,12 +71,6 @@ def test_cells_that_changed_places_are_named(notebook):
     one, other = (notebook.cells.index(candidate(notebook, id_)) for id_ in ("1.1", "2.1r1"))
     notebook.cells[one], notebook.cells[other] = notebook.cells[other], notebook.cells[one]
     assert {name for name, why in edited(notebook).items() if why == "its cell was moved"} == {"1.1", "2.1r1"}
-
-
-def test_a_cell_that_was_moved_alone_is_named_alone(notebook):
-    moved = notebook.cells.pop(notebook.cells.index(candidate(notebook, "1.1")))
-    notebook.cells.append(moved)
-    assert edited(notebook) == {"1.1": "its cell was moved"}
 
 
 @pytest.mark.parametrize(("name", "value"), [("selected", True), ("status", "ok"), ("seconds", 99.0), ("round", 3)])

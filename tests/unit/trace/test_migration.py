@@ -12,27 +12,18 @@ from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import find_problems, load, render, summarize_run
 from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.storage.journal import Journal, read
-from exploracoder_jupyter.trace.storage.migration import STEPS
+from exploracoder_jupyter.trace.storage.journal import read
 from tests.unit.factories import complete_run
+from tests.unit.trace.views import facts
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 OLD = GOLDEN / "trace-version-1.ipynb"
-EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*recorded.ipynb"))
 LATER = SCHEMA_VERSION + 1
-
-
-def facts(notebook):
-    return notebook["metadata"]["exploracoder_jupyter"]
 
 
 def written(path, notebook):
     path.write_text(nbformat.writes(notebook))
     return path
-
-
-def test_there_is_a_step_from_every_version_before():
-    assert list(STEPS) == list(range(1, SCHEMA_VERSION))
 
 
 def test_a_trace_of_version_1_is_read_as_before(tmp_path):
@@ -63,11 +54,6 @@ def test_a_journal_without_a_head_is_of_version_1(tmp_path):
     assert read(path) == [record for record in complete_run() if record.event.kind != "progress"]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_the_examples_open(path):
-    assert load(path)[0].event.kind == "run_started"
-
-
 def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = LATER
@@ -78,25 +64,6 @@ def test_a_trace_of_a_later_version_opens_with_a_warning(tmp_path):
     assert records[1].event.level == "warning"
     assert f"format {LATER}" in records[1].event.text
     assert "later version" in "".join(cell.source for cell in render(records).cells)
-
-
-def test_a_later_trace_of_which_nobody_knows_how_it_began_warns_too(tmp_path):
-    notebook = render(complete_run())
-    facts(notebook)["schema_version"] = LATER
-    facts(notebook)["records"][0]["event"] = {"kind": "begun_otherwise"}
-    records = load(written(tmp_path / "run.ipynb", notebook))
-    assert f"format {LATER}" in records[0].event.text
-    assert records[1:] == complete_run()[1:]
-
-
-def test_a_journal_of_a_later_version_opens_with_a_warning(tmp_path):
-    path = tmp_path / "run.journal.jsonl"
-    journal = Journal(path)
-    for record in complete_run():
-        journal.append(record)
-    journal.close()
-    path.write_text(path.read_text().replace(f'"schema_version": {SCHEMA_VERSION}', f'"schema_version": {LATER}'))
-    assert f"format {LATER}" in read(path)[1].event.text
 
 
 def test_a_later_trace_that_cannot_be_read_says_what_to_do(tmp_path):
@@ -141,20 +108,3 @@ def test_what_earlier_versions_recorded_in_words_is_read_as_a_value(tmp_path, no
     path.write_text(json.dumps(notebook))
     observed = [record.event.observation for record in load(path) if record.event.kind == "candidate_observed"]
     assert [(one.note, one.unmet) for one in observed][:2] == [(note, unmet), ("", "")]
-
-
-def test_what_is_no_number_costs_its_record_alone(tmp_path):
-    notebook = json.loads(json.dumps(render(complete_run())))
-    facts(notebook)["clock"][-1][1] = float("nan")
-    path = tmp_path / "run.ipynb"
-    path.write_text(json.dumps(notebook))
-    assert load(path) == complete_run()[:-1]
-    assert summarize_run(fold_all(load(path)))["status"] == "stopped"
-    assert render(load(path)).cells
-
-
-@pytest.mark.parametrize("change", [{"schema_version": "two"}, {"schema_version": None}, {"schema_version": -1}])
-def test_a_version_that_is_none_is_the_first(tmp_path, change):
-    notebook = render(complete_run())
-    facts(notebook).update(change)
-    assert load(written(tmp_path / "run.ipynb", notebook))[-1] == complete_run()[-1]

@@ -8,6 +8,7 @@ from exploracoder_jupyter.trace import CellView, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.cells.notebook_cells import COLLAPSED
 from tests.unit.factories import complete_events, finished, recorded, states
+from tests.unit.trace.views import with_role
 
 
 def viewed(events, **options):
@@ -16,10 +17,6 @@ def viewed(events, **options):
     for state in states(recorded(events)):
         view.update(state)
         yield view.cells
-
-
-def role(cells, name):
-    return [cell for cell in cells if generated_metadata(cell)["role"] == name]
 
 
 def level(cell):
@@ -32,10 +29,10 @@ def test_what_was_tried_stands_between_two_headings_and_the_solution_below():
     roles = [generated_metadata(cell)["role"] for cell in cells]
     assert roles[0] == "tries" and roles[-2:] == ["outcome", "solution"]
     between = [level(cell) for cell in cells[1:-2] if cell["cell_type"] == "markdown" and level(cell)]
-    (tries,), (outcome,) = role(cells, "tries"), role(cells, "outcome")
+    (tries,), (outcome,) = with_role(cells, "tries"), with_role(cells, "outcome")
     assert between and min(between) > level(tries) == level(outcome), "else collapsing would not end where it should"
     assert tries["source"] == "### 6 tries, 3 failed"
-    assert not role(cells, "summary"), "the card has it"
+    assert not with_role(cells, "summary"), "the card has it"
     for cell in cells:
         assert generated_metadata(cell)["source_hash"] == source_hash(cell["source"])
     nbformat.validate(nbformat.from_dict({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
@@ -51,7 +48,7 @@ def test_the_cells_of_the_user_below_are_never_under_the_heading_of_the_tries(ou
 def test_the_heading_collapses_at_the_end_or_is_collapsed_from_the_start():
     for shown, before in (("live", {False}), ("collapsed", {True})):
         moments = [cells for cells in viewed(complete_events(), cells=shown) if cells]
-        collapsed = [role(cells, "tries")[0]["metadata"].get(COLLAPSED, False) for cells in moments]
+        collapsed = [with_role(cells, "tries")[0]["metadata"].get(COLLAPSED, False) for cells in moments]
         assert set(collapsed[:-1]) == before and collapsed[-1] is True
 
 
@@ -60,10 +57,10 @@ def test_there_are_no_cells_where_only_the_card_is_wanted_and_the_trace_has_all(
     whole = CellView(cells="card")
     for state in states(recorded(complete_events())):
         whole.update(state)
-    assert role(whole.cells, "candidate") and role(whole.cells, "summary")
+    assert with_role(whole.cells, "candidate") and with_role(whole.cells, "summary")
 
 
 def test_a_run_without_a_solution_says_so_below_its_tries():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     *_, cells = viewed([*events, finished("unsolved")])
-    assert role(cells, "outcome")[0]["source"] == "### No solution" and not role(cells, "solution")
+    assert with_role(cells, "outcome")[0]["source"] == "### No solution" and not with_role(cells, "solution")

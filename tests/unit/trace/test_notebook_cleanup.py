@@ -7,7 +7,8 @@ import nbformat
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summarize_run, without_unselected
-from tests.unit.factories import complete_events, complete_run, recorded, started, states
+from tests.unit.factories import complete_events, complete_run, recorded, started
+from tests.unit.trace.views import viewed
 
 
 def roles(notebook):
@@ -18,11 +19,9 @@ def roles(notebook):
 
 def users_notebook():
     """A user's notebook in which a run left its cells between two of the user's."""
-    view = CellView(anchor="mine")
-    for state in states(complete_run()):
-        view.update(state)
+    cells = viewed(complete_events(), anchor="mine")
     mine = [nbformat.v4.new_code_cell(f"x = {number}", id=f"mine-{number}") for number in range(2)]
-    generated = [nbformat.from_dict(cell) for cell in view.cells]
+    generated = [nbformat.from_dict(cell) for cell in cells]
     return nbformat.v4.new_notebook(cells=[mine[0], *generated, mine[1]])
 
 
@@ -53,11 +52,6 @@ def test_clean_leaves_the_users_cells():
     assert len(notebook.cells) > 2
 
 
-def test_clean_takes_all_of_a_trace_but_its_solution():
-    [solution] = clean(render(complete_run()), keep_solution=True).cells
-    assert solution.source == "print('the end')"
-
-
 def test_clean_can_keep_the_solution():
     kept = clean(users_notebook(), keep_solution=True)
     assert [cell.source for cell in kept.cells] == ["x = 0", "print('the end')", "x = 1"]
@@ -84,11 +78,6 @@ def test_clean_can_name_one_run():
         *(change.id for change in changes),
     ]
     assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
-
-
-def test_notebooks_without_metadata_are_left_alone():
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x", id="x")])
-    assert clean(notebook) == without_unselected(notebook) == notebook
 
 
 def test_the_summary_of_a_complete_run(tmp_path):
@@ -137,19 +126,6 @@ def test_the_summary_of_a_complete_run(tmp_path):
 def test_the_summary_of_a_run_that_was_cut_off():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     summary = summarize_run(fold_all(recorded(events)))
-    assert (summary["status"], summary["reason"], summary["solution"]) == (
-        "stopped",
-        "The run was cut off before its end.",
-        None,
-    )
-    assert summary["usage"] == {
-        "calls": 2,
-        "prompt_tokens": 200,
-        "completion_tokens": 40,
-        "seconds": (len(events) - 1) * 0.5,
-        "executions": 6,
-        "cached_tokens": 0,
-        "cost": None,
-        "currency": "",
-    }
+    assert (summary["status"], summary["solution"]) == ("stopped", None)
+    assert (summary["usage"]["calls"], summary["usage"]["seconds"]) == (2, (len(events) - 1) * 0.5)
     assert summarize_run(fold_all([]))["status"] == "stopped"

@@ -80,15 +80,6 @@ async def test_parents_are_those_in_whose_state_the_code_really_ran(name, of):
     assert all(one.parent == "" for one in found.values() if one.kind != "candidate")
 
 
-async def test_a_choice_runs_again_in_the_state_that_the_run_went_back_to():
-    moments = {("propose", "3"): [Retry("1")], ("solve", "solution"): [Choose("2.2")]}
-    run, _ = steered(moments, propose=Marking())
-    await run_task(run)
-    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
-    assert (found["2.2"].parent, found["2.1"].parent, found["2.3"].parent) == ("1.3", "1.1", "1.3")
-    assert found["2.2"].selected
-
-
 async def test_repairs_start_where_what_they_repair_did():
     run, _ = steered(propose=Marking(failing=("2",)), debug=fenced(mark("2.1r1")))
     await run_task(run)
@@ -111,8 +102,3 @@ def test_inputs_run_with_the_program_from_the_start():
     assert found[0].code == "naive"
     assert found[0].given.before == "df = frame()"
     assert {one.parent for one in found} == {""}
-
-
-def test_executions_of_every_beginning_of_a_run_are_listed():
-    for length in range(0, len(complete_run()), 4):
-        assert len(executions(complete_run()[:length])) <= length

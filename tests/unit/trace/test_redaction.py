@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
-from exploracoder_jupyter.trace import Redactor, Trace, find_problems, render, sanitize
+from exploracoder_jupyter.trace import Redactor, sanitize
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
@@ -130,13 +130,6 @@ def planted(value, text, key=""):
 def everywhere(text):
     records = [json.loads(dump(record)) for record in [*complete_run(), *recorded(a_tested_run())]]
     return [load(json.dumps({**record, "event": planted(record["event"], text)})) for record in records]
-
-
-def test_a_trace_in_which_everything_was_replaced_is_valid(tmp_path, mine):
-    trace, redactor = Trace(tmp_path / "run.ipynb"), Redactor()
-    for record in everywhere("/home/mariachen/x sk-proj-abc123def456ghi789"):
-        trace.append(redactor.record(record))
-    assert find_problems(render(trace.records)) == []
 
 
 @pytest.mark.parametrize(
@@ -274,10 +267,6 @@ def test_what_only_says_that_it_is_a_picture_is_text():
     output = shown(image_png="AKIAIOSFODNN7EXAMPLE")
     record = Redactor().record(Record(0, 0.0, replace(ran("1.1", output, stream("x")))))
     assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]"}
-
-
-def test_paths_stay_where_code_has_to_run():
-    assert Redactor().text("open('/home/me/x/y')") == "open('/home/me/x/y')"
 
 
 def test_hiding_twice_is_hiding_once(mine):

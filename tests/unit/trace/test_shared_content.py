@@ -47,16 +47,6 @@ def test_what_every_prompt_repeats_is_stored_once(tmp_path):
     assert find_problems(nbformat.read(tmp_path / "run.ipynb", 4)) == []
 
 
-def test_equal_values_have_one_digest():
-    records = [{"event": {"kind": "notice", "text": DOCUMENTATION}} for _ in range(3)]
-    content = extract_content(records)
-    assert len({record["event"]["text"] for record in records}) == 1
-    metadata = {"records": records, "content": content}
-    inline_content(metadata)
-    assert [record["event"]["text"] for record in metadata["records"]] == [DOCUMENTATION] * 3
-    assert "content" not in metadata
-
-
 @pytest.mark.parametrize("text", ["blake2b:", f"blake2b:{'01' * 12}", "x", "", "\n\n},{\\n", "é\u2028" * 100])
 def test_any_text_comes_back(text):
     value = {"kind": "notice", "text": text, "details": [{"a": text}, {"b": [text] * 40}]}

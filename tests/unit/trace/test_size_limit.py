@@ -10,11 +10,12 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.trace import Trace, find_problems, load, render, trace_document
+from exploracoder_jupyter.trace import find_problems, load, render, trace_document
 from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
-from tests.unit.factories import failed, finished, planned, proposed, ran, recorded, shown, started, stream
+from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
+from tests.unit.trace.views import traced
 
 
 def a_picture(seed, size=30_000):
@@ -60,12 +61,6 @@ def test_solutions_have_room_of_their_own():
     assert count_omitted([tested]) == (1, sum(omitted_values(tested.event.results[0].observation.outputs[0]).values()))
 
 
-def test_what_has_room_is_as_it_was():
-    for event in (ran("1.1", stream("x"), shown(image_png="x" * 5_000)), failed("1.2"), planned("Show")):
-        record = Record(0, 0.0, event)
-        assert SizeBudget().fit(record) == record
-
-
 def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():
     outputs = [shown(image_png=a_picture(1), text_plain="<Figure>"), shown(text_plain="z" * 9_000), stream("y" * 9_000)]
     again = ran("1.1", stream("y" * 4_000), outputs[0], stream("y" * 5_000), outputs[1]).observation
@@ -97,9 +92,7 @@ def flooded(tmp_path_factory):
     path = tmp_path_factory.mktemp("flood") / "run.ipynb"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_document, "MAX_DUPLICATED", ROOM // 10)
-        trace = Trace(path, interval=1e6, room=SizeBudget(most=ROOM))
-        for record in events:
-            trace.append(record)
+        trace = traced(path, events, interval=1e6, room=SizeBudget(most=ROOM))
         trace.close()
         assert trace.problem is None
         yield path, events

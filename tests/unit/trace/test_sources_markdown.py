@@ -4,10 +4,9 @@ import pytest
 
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp, SubtaskStarted
-from exploracoder_jupyter.core.run_state import fold, fold_all
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.trace import render
-from tests.unit.factories import api, failed, planned, proposed, ran, recorded, started
+from tests.unit.factories import api, failed, planned, proposed, recorded, started
 
 PAGE = Passage("web", "A <b>page</b>", "text", 'https://answers.example/?a=1&b="2"', licence="CC BY-SA 4.0")
 CODE = Passage("snippet", "count them", "x = 1", "snippet 1 of networkx", code=True)
@@ -29,11 +28,6 @@ def test_a_search_after_a_failure_is_one_line_of_its_subtask():
     assert "*Searched again (explained code):* found <code>networkx.f0</code>" in heading
     assert "<code>networkx.f3</code> and 2 more APIs; “count them”." in heading
     assert heading.count("Searched") == 1
-
-
-def test_a_subtask_that_was_searched_for_once_says_nothing_of_it():
-    _, heading = headings()
-    assert "Searched" not in heading and "Passages" not in heading
 
 
 def test_two_rounds_that_agree_say_so_and_a_search_without_results_is_not_shown():
@@ -92,10 +86,3 @@ def test_the_command_line_reports_a_search_after_a_failure(search, expected):
         take(record)
     assert expected in lines[-1]
     assert not any("Searched" in line for line in lines[:-1])
-
-
-def test_the_panel_says_what_is_being_done():
-    state = fold_all(recorded(events(AGAIN)))
-    assert state.activity == "Repairing 1.1 with the results of another search."
-    done = fold(state, recorded([ran("1.1")])[0])
-    assert done.planned[0].candidates[0].state == "ok"

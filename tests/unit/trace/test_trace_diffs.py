@@ -1,26 +1,23 @@
 """In version control a trace shows what differs: the same records give the same bytes, whoever writes them."""
 
-import difflib
 import json
 from dataclasses import replace
 
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished, RunStarted
-from exploracoder_jupyter.core.trace_peek import list_traces
-from exploracoder_jupyter.trace import CellView, Trace, load, render
+from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished
+from exploracoder_jupyter.trace import load, render
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
-from tests.unit.factories import complete_run, recorded, shown, states
+from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
+from tests.unit.trace.views import traced
 
 RUNS = {"complete": complete_run(), "tested": recorded(a_tested_run()), "cut off": complete_run()[:17]}
 
 
 def written(path, records):
-    trace = Trace(path)
-    for record in records:
-        trace.append(record)
+    trace = traced(path, records)
     trace.close()
     return path.read_bytes()
 
@@ -89,35 +86,6 @@ def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
     assert roles == {"task", "plan", "summary"}
 
 
-def test_the_records_of_a_run_that_does_the_same_again_are_the_same_lines():
-    first, second = (
-        serialize_notebook(render(run)).decode() for run in (complete_run(), list(map(later, complete_run())))
-    )
-    at = first.index('"records": [')
-    assert first[at : first.index('"run_id": "0123abcd"', at)] in second
-    hunks = list(difflib.SequenceMatcher(None, first.splitlines(), second.splitlines()).get_grouped_opcodes(3))
-    assert len(hunks) <= 2 + len(render(complete_run()).cells)
-
-
-def test_a_new_run_of_the_same_differs_in_its_id():
-    another = replace(complete_run()[0].event, run_id="89ef0123")
-    assert isinstance(another, RunStarted)
-    first, second = (
-        render(run).cells for run in (complete_run(), recorded([another, *[r.event for r in complete_run()[1:]]]))
-    )
-    assert json.dumps(first).replace("0123abcd", "89ef0123") == json.dumps(second)
-
-
-def test_traces_are_listed_with_their_task_and_verdict_also_after_jupyter_saved_them(tmp_path):
-    folder = tmp_path / "explorations"
-    folder.mkdir()
-    path = folder / "run.ipynb"
-    written(path, complete_run())
-    [listed] = list_traces(tmp_path)
-    assert (listed.task, listed.outcome) == ("Count the triangles of the karate club graph.", "solved")
-    assert listed.started == complete_run()[0].at
-
-
 def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
     """JavaScript knows no `60.0`, and JupyterLab writes `collapsed` wherever outputs are hidden."""
     event = replace(complete_run()[0].event, settings={"view": {"show": "all"}, "budget": {"seconds": 60.0, "x": 0.5}})
@@ -130,12 +98,3 @@ def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
     hidden = [cell["metadata"].get("jupyter", {}).get("outputs_hidden", False) for cell in cells]
     assert [cell["metadata"].get("collapsed", False) for cell in cells] == hidden
     assert any(hidden)
-
-
-def test_in_the_users_notebook_the_page_itself_folds():
-    view = CellView("caller")
-    for state in states(complete_run()):
-        view.update(state)
-    folded = [cell["metadata"] for cell in view.cells if "jupyter" in cell["metadata"]]
-    assert folded
-    assert not any("collapsed" in metadata for metadata in folded)

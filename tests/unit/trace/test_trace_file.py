@@ -8,18 +8,15 @@ import time
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 
-import anyio
 import nbformat
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.events import ModelCalled, Record, SubtaskStarted
-from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
-from exploracoder_jupyter.llm.replay_model import ReplayModel
-from exploracoder_jupyter.pipeline.ports import ModelRequest
+from exploracoder_jupyter.core.events import SubtaskStarted
+from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.trace import (
-    CellView,
     Journal,
     Redactor,
     Trace,
@@ -43,22 +40,15 @@ from tests.unit.factories import (
     ran,
     recorded,
     started,
-    states,
 )
 from tests.unit.sampling import sampled
+from tests.unit.trace.views import traced
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def traced(path, records, **options):
-    trace = Trace(path, **options)
-    for record in records:
-        trace.append(record)
-    return trace
 
 
 def test_render_gives_a_valid_notebook_that_jupyter_can_open():
@@ -72,13 +62,6 @@ def test_render_gives_a_valid_notebook_that_jupyter_can_open():
     assert notebook.metadata.language_info.version == "3.11.9"
     assert "Count the triangles" in notebook.cells[0].source
     assert "- **Libraries:** networkx 3.6.1" in notebook.cells[0].source
-
-
-def test_the_trace_shows_the_same_cells_as_the_live_view():
-    view = CellView()
-    for state in states(complete_run()):
-        view.update(state)
-    assert render(complete_run()).cells == view.cells
 
 
 def test_every_beginning_of_a_run_renders():
@@ -130,17 +113,6 @@ def test_a_run_that_is_cut_off_can_be_read_from_its_journal(tmp_path):
     assert load(journal_path(path)) == records[:20]
 
 
-def test_a_torn_line_and_unknown_events_are_passed_over(tmp_path):
-    path = tmp_path / "run.journal.jsonl"
-    journal = Journal(path)
-    for record in complete_run()[:3]:
-        journal.append(record)
-    journal.close()
-    text = path.read_text() + '{"seq": 3, "at": 1.0, "event": {"kind": "from_the_future", "x": 1}}\n{"seq": 4, "at'
-    path.write_text(text)
-    assert read(path) == complete_run()[:3]
-
-
 def test_the_journal_is_written_at_once_and_private(tmp_path):
     path = tmp_path / "run.journal.jsonl"
     journal = Journal(path)
@@ -161,47 +133,6 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
         known = [line["seq"] for line in notebook["metadata"]["exploracoder_jupyter"]["records"]]
         assert known == list(range(len(known)))
     assert known[-1] == record.seq
-
-
-def test_rendering_waits_for_the_interval(tmp_path):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:-1], interval=1000)
-    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
-    trace.append(records[-1])
-    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == len(records)
-
-
-def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, monkeypatch):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:20], interval=0)
-    before = path.read_bytes()
-    real, full = os.write, True
-
-    def write(file, data):
-        if full:
-            written = real(file, data[:10])  # a disk fills up in the middle of a line
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) if written else AssertionError
-        return real(file, data)
-
-    def fsync(file):
-        if full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "write", write)
-    monkeypatch.setattr(os, "fsync", fsync)
-    for record in records[20:-1]:
-        trace.append(record)
-    assert path.read_bytes() == before
-    assert "No space left on device" in trace.problem
-    assert load(path) == records[:20]
-    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
-    full = False
-    trace.append(records[-1])
-    assert read(journal_path(path)) == [*records[:20], records[-1]]
-    trace.close()
-    assert trace.problem is None
-    assert load(path) == records
-    assert names(tmp_path) == ["run.ipynb"]
 
 
 def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tmp_path, monkeypatch):
@@ -234,88 +165,6 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
 
 def test_no_file_is_named_by_what_is_no_id_of_a_run():
     assert spare_journal_path("../../x") is spare_journal_path("") is None
-
-
-def test_a_disk_full_at_the_end_leaves_the_last_whole_notebook_and_no_litter(tmp_path, monkeypatch):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:-1])
-    before = path.read_bytes()
-
-    def fsync(file):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    trace.append(records[-1])
-    trace.close()
-    assert path.read_bytes() == before
-    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
-    assert load(path) == records
-
-
-def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, monkeypatch):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:-1], interval=1000)
-    real = os.fsync
-
-    def fsync(file):
-        if os.fstat(file).st_size > 20_000:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(file)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    trace.append(records[-1])
-    trace.close()
-    assert "No space left on device" in trace.problem
-    notebook = nbformat.read(path, 4)
-    nbformat.validate(notebook)
-    assert generated_metadata(notebook.cells[-1])["status"] == "solved"
-    assert "records" not in notebook.metadata.exploracoder_jupyter
-    assert load(path) == records
-
-
-def test_records_only_in_the_last_whole_notebook_are_not_given_up_for_more_cells(tmp_path, monkeypatch):
-    path, records = tmp_path / "run.ipynb", complete_run()
-    trace = traced(path, records[:2], interval=0)
-    real_write, real_fsync, most = os.write, os.fsync, 0
-
-    def write(file, data):
-        if most == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real_write(file, data)
-
-    def fsync(file):
-        if os.fstat(file).st_size > most:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real_fsync(file)
-
-    monkeypatch.setattr(os, "write", write)
-    monkeypatch.setattr(os, "fsync", fsync)
-    trace.append(records[2])  # the journal will never have it
-    most = 10**9
-    monkeypatch.setattr(time, "monotonic", lambda: 1e12)
-    for record in records[3:-1]:
-        trace.append(record)
-    assert records[2] in load(path)
-    most = 20_000
-    trace.append(records[-1])
-    trace.close()
-    assert "No space left on device" in trace.problem
-    assert load(path) == records
-
-
-def test_a_trace_whose_folder_vanished_does_not_raise(tmp_path):
-    path = tmp_path / "gone" / "run.ipynb"
-    trace = traced(path, complete_run())
-    trace.close()
-    assert "could not be written: No such file or directory." in trace.problem
-
-
-def test_the_journal_of_an_earlier_crash_is_set_aside(tmp_path):
-    path = tmp_path / "run.ipynb"
-    traced(path, complete_run()[:5], interval=1000)
-    traced(path, complete_run()).close()
-    assert load(tmp_path / "run.1.journal.jsonl") == complete_run()[:5]
-    assert load(path) == complete_run()
 
 
 def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
@@ -356,19 +205,88 @@ def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
 DEEP = "[" * 200_000
 
 
-def test_what_is_nested_too_deeply_is_no_trace_and_not_overwritten(tmp_path):
-    path = tmp_path / "run.ipynb"
-    path.write_text(f'{{"metadata": {{"exploracoder_jupyter": {DEEP}')
-    journal_path(path).write_text(f'{{"seq": {DEEP}\n')
-    with pytest.raises(UsageError, match="not the trace of a run"):
-        load(path)
-    with pytest.raises(UsageError, match="is not the trace of a run"):
-        prepare_path(path)
+@pytest.fixture
+def disk(monkeypatch):
+    """A disk that takes only files of at most `room` bytes; without room, not even the end of a line."""
+    disk, write, fsync = SimpleNamespace(room=1e9), os.write, os.fsync
+
+    def limited_write(file, data):
+        if disk.room:
+            return write(file, data)
+        write(file, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def limited_fsync(file):
+        if os.fstat(file).st_size > disk.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    monkeypatch.setattr(os, "write", limited_write)
+    monkeypatch.setattr(os, "fsync", limited_fsync)
+    return disk
+
+
+def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, disk):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:20], interval=0)
+    before = path.read_bytes()
+    disk.room = 0
+    for record in records[20:-1]:
+        trace.append(record)
+    assert path.read_bytes() == before
+    assert "No space left on device" in trace.problem
+    assert load(path) == records[:20]
+    assert names(tmp_path) == ["run.ipynb", "run.journal.jsonl"]
+    disk.room = 1e9
+    trace.append(records[-1])
+    assert read(journal_path(path)) == [*records[:20], records[-1]]
+    trace.close()
+    assert trace.problem is None
+    assert load(path) == records
+    assert names(tmp_path) == ["run.ipynb"]
+
+
+def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, disk):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:-1], interval=1000)
+    disk.room = 20_000
+    trace.append(records[-1])
+    trace.close()
+    assert "No space left on device" in trace.problem
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert generated_metadata(notebook.cells[-1])["status"] == "solved"
+    assert "records" not in notebook.metadata.exploracoder_jupyter
+    assert load(path) == records
+
+
+def test_records_only_in_the_last_whole_notebook_are_not_given_up_for_more_cells(tmp_path, disk, monkeypatch):
+    path, records = tmp_path / "run.ipynb", complete_run()
+    trace = traced(path, records[:2], interval=0)
+    disk.room = 0
+    trace.append(records[2])  # the journal will never have it
+    disk.room = 1e9
+    monkeypatch.setattr(time, "monotonic", lambda: 1e12)
+    for record in records[3:-1]:
+        trace.append(record)
+    assert records[2] in load(path)
+    disk.room = 20_000
+    trace.append(records[-1])
+    trace.close()
+    assert "No space left on device" in trace.problem
+    assert load(path) == records
 
 
 def test_load_refuses_what_is_not_a_trace(tmp_path):
     path = tmp_path / "mine.ipynb"
-    for content in (None, "", "[]", '{"metadata": {}, "cells": []}', '{"metadata": {"exploracoder_jupyter": {}}}'):
+    for content in (
+        None,
+        "",
+        "[]",
+        f'{{"metadata": {{"exploracoder_jupyter": {DEEP}',
+        '{"metadata": {}, "cells": []}',
+        '{"metadata": {"exploracoder_jupyter": {}}}',
+    ):
         if content is not None:
             path.write_text(content)
         with pytest.raises(UsageError, match="not the trace of a run"):
@@ -384,12 +302,6 @@ def test_redaction_leaves_everything_else_as_it_was():
     assert redactor.text("task-based risk-aware sk-learn-contrib-something bearer of bad news") == (
         "task-based risk-aware sk-learn-contrib-something bearer of bad news"
     )
-
-
-def test_a_secret_that_is_a_word_of_the_events_does_not_break_them():
-    redactor = Redactor(["run_started", "unchecked", "exploring", "interrupted", "candidate"])
-    for record in complete_run():
-        assert redactor.record(record).event.kind == record.event.kind
 
 
 def test_what_no_file_can_hold_is_replaced(tmp_path):
@@ -500,26 +412,6 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         default_path(file, "networkx", NOW)
 
 
-def test_records_keep_their_order_and_time(tmp_path):
-    path = tmp_path / "run.ipynb"
-    records = [Record(record.seq, record.at, record.event) for record in complete_run()]
-    traced(path, records).close()
-    assert [(record.seq, record.at) for record in load(path)] == [(record.seq, record.at) for record in records]
-
-
-@pytest.mark.parametrize(("show", "shown"), [("all", True), ("selected", False), ("none", False)])
-def test_the_settings_say_which_candidates_get_cells_and_the_records_stay_complete(show, shown):
-    records = complete_run()
-    started = replace(records[0].event, settings={"view": {"show": show}})
-    records = [replace(records[0], event=started), *records[1:]]
-    notebook = render(records)
-    candidates = [cell for cell in notebook.cells if cell.source.startswith("%%explored")]
-    losers = [cell for cell in candidates if "explora-selected" not in cell.metadata.tags]
-    assert bool(losers) is shown
-    assert bool(candidates) is (show != "none")
-    assert len(notebook.metadata.exploracoder_jupyter.records) == len(records)
-
-
 def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
     path = tmp_path / "run.ipynb"
     reply = Message("assistant", "This was an earlier reply.")
@@ -537,25 +429,3 @@ def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path
     assert kept == replace(exchange, messages=(reply,))
     assert kept.replies == ("the reply",)
     assert find_problems(render(load(path))) == []
-
-
-async def replayed(model, *conversations):
-    requests = [ModelRequest("propose", None, messages, Sampling(), "1") for messages in conversations]
-    return [[reply.text async for reply in model.complete(request)] for request in requests]
-
-
-def test_a_run_without_prompts_is_replayed_alike(tmp_path):
-    question, found = Message("user", "write it"), Message("user", "found: f(x)")
-    first, second = Message("assistant", "look f up"), Message("assistant", "look g up")
-    usage = Usage(calls=1)
-    exchanges = [
-        Exchange(1, "propose", "1", "m", (question,), Sampling(), ("look f up", "look g up"), usage),
-        Exchange(2, "propose", "1", "m", (question, second, found), Sampling(), ("g(1)",), usage),
-        Exchange(3, "propose", "1", "m", (question, first, found), Sampling(), ("f(1)",), usage),
-    ]
-    path = tmp_path / "run.ipynb"
-    calls = [ModelCalled(exchange) for exchange in exchanges]
-    traced(path, recorded([started(settings={"view": {"prompts": False}}), *calls, finished()])).close()
-    model = ReplayModel([record.event.exchange for record in load(path)[1:4]])
-    got = anyio.run(replayed, model, (question,), (question, first, found), (question, second, found))
-    assert got == [["look f up", "look g up"], ["f(1)"], ["g(1)"]]
