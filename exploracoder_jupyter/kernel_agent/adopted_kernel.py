@@ -18,14 +18,11 @@ import tempfile
 import threading
 import time
 import zlib
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_transfer
 from exploracoder_jupyter.kernel_agent.confinement import child_processes, resource_limits, written_files_archive
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _CHUNK_BYTES = 1 << 20
 _CHECK_SECONDS = 1.0

@@ -9,17 +9,15 @@ another process or a device becomes `/dev/null`. Access mode, offset and inherit
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import stat
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.kernel_agent.forking import connection_peers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 MAX_COPIED_BYTES = 64 * 2**20
 """Bytes of open files that are copied into memory, in total for one process."""
@@ -87,12 +85,10 @@ class DescriptorReplacer:
         self._copied_folders = {folder: copy for folder, copy in copied_folders.items() if folder and copy}
         self._hidden, self._shown = ("/proc", *hidden), frozenset(shown).difference(hidden)
         self._copies = _MemoryCopies(descriptors)
-        self._written_files = {
-            descriptor.file for descriptor in descriptors if descriptor.is_file and descriptor.writable
-        }
-        self._pipes = connection_peers.Pipes(
-            (descriptor.status.st_ino, descriptor.readable, descriptor.writable) for descriptor in descriptors
-        )
+        self._written_files = {one.file for one in descriptors if one.is_file and one.writable}
+        readable, writable = (one for one in descriptors if one.readable), (one for one in descriptors if one.writable)
+        self._internal_pipes = {one.status.st_ino for one in readable} & {one.status.st_ino for one in writable}
+        """Pipes with both ends in this process."""
         self._replaced: set[int] = set()
 
     def close(self) -> None:
@@ -115,17 +111,20 @@ class DescriptorReplacer:
 
     def _replacement(self, descriptor: Descriptor) -> tuple[int | None, str]:
         """Return a new descriptor, or None for `/dev/null`, and a clause for the user."""
+        path, mode = descriptor.path, descriptor.status.st_mode
         if descriptor.is_file or descriptor.is_folder:
-            if not self._is_visible(descriptor.path):
-                return None, f"{descriptor.path} is closed"
+            if not self._is_visible(path):
+                return None, f"{path} is closed"
             return self._reopen_folder(descriptor) if descriptor.is_folder else self._replace_file(descriptor)
-        if stat.S_ISCHR(descriptor.status.st_mode):
+        if stat.S_ISCHR(mode):
             return self._replace_device(descriptor)
-        if stat.S_ISSOCK(descriptor.status.st_mode):
+        if stat.S_ISSOCK(mode):
             return None, connection_peers.describe_lost_socket(descriptor.number)
-        if stat.S_ISFIFO(descriptor.status.st_mode):
-            return None, self._pipes.describe_lost(descriptor.status.st_ino, descriptor.path)
-        return None, f"the device {descriptor.path} is closed" if stat.S_ISBLK(descriptor.status.st_mode) else ""
+        if stat.S_ISFIFO(mode) and path.startswith("/"):
+            return None, f"the pipe {path} is closed"
+        if stat.S_ISFIFO(mode) and descriptor.status.st_ino not in self._internal_pipes:
+            return None, "a pipe to another process is closed"
+        return None, f"the device {path} is closed" if stat.S_ISBLK(mode) else ""
 
     def _is_visible(self, path: str) -> bool:
         """Exclude hidden paths unless copied, and `/proc`, whose files give access to other processes."""
@@ -148,10 +147,8 @@ class DescriptorReplacer:
         if device == (1, 3):
             return None, ""
         if device in _SAFE_DEVICES:
-            try:
+            with contextlib.suppress(OSError):  # this mount namespace may have no such device
                 return os.open(_SAFE_DEVICES[device], descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC), ""
-            except OSError:
-                pass  # this mount namespace has no such device
         return None, f"the {'terminal' if device[0] in _TERMINALS else 'device'} {descriptor.path} is closed"
 
     def _replace_file(self, descriptor: Descriptor) -> tuple[int | None, str]:
@@ -191,7 +188,6 @@ class DescriptorReplacer:
             return True
 
     def _open_own_copy(self, descriptor: Descriptor) -> int:
-        """Open our own copy of a carried file."""
         path = self._path_in_copy(descriptor.path)
         if path is None or descriptor.status.st_nlink == 0:
             raise FileNotFoundError(errno.ENOENT, "not carried", descriptor.path)
@@ -223,11 +219,7 @@ class _MemoryCopies:
     """Copies in memory, one per file."""
 
     def __init__(self, descriptors: Sequence[Descriptor]) -> None:
-        self._sources = {
-            descriptor.file: descriptor.number
-            for descriptor in descriptors
-            if descriptor.is_file and descriptor.readable
-        }
+        self._sources = {one.file: one.number for one in descriptors if one.is_file and one.readable}
         self._copies: dict[tuple[int, int], int] = {}
         self._remaining = MAX_COPIED_BYTES
 
@@ -235,12 +227,10 @@ class _MemoryCopies:
         """Open a new description of the copy with the access mode of the original."""
         if descriptor.file not in self._copies:
             self._copies[descriptor.file] = self._create(descriptor)
-        return os.open(
-            f"/proc/self/fd/{self._copies[descriptor.file]}", descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC
-        )
+        copy = f"/proc/self/fd/{self._copies[descriptor.file]}"
+        return os.open(copy, descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC)
 
     def close(self) -> None:
-        """Close the copies; those in use stay available."""
         for copy in self._copies.values():
             os.close(copy)
 
@@ -253,21 +243,14 @@ class _MemoryCopies:
         try:
             os.ftruncate(copy, size)
             if source is not None:
-                _copy_content(source, copy, size)
+                done = 0  # an explicit offset: the shared one does not move
+                while done < size and (count := os.sendfile(copy, source, done, size - done)):
+                    done += count
                 self._remaining -= size
         except OSError:
             os.close(copy)
             raise
         return copy
-
-
-def _copy_content(source: int, target: int, size: int) -> None:
-    done = 0
-    while done < size:
-        count = os.sendfile(target, source, done, size - done)  # explicit offset: the shared one does not move
-        if count == 0:
-            break
-        done += count
 
 
 def _open(path: str, flags: int) -> int:
@@ -283,11 +266,8 @@ def _open(path: str, flags: int) -> int:
 
 
 def _seek(descriptor: int, offset: int) -> None:
-    if offset:
-        try:
-            os.lseek(descriptor, offset, os.SEEK_SET)
-        except OSError:
-            return  # folder position that another file system does not support: listing starts at the beginning
+    with contextlib.suppress(OSError):  # a position in a folder that another file system does not support
+        os.lseek(descriptor, offset, os.SEEK_SET)
 
 
 def _is_mapped(path: str) -> bool:
@@ -298,7 +278,5 @@ def _is_mapped(path: str) -> bool:
 
 def _innermost_folder(path: str, folders: Collection[str]) -> str | None:
     """Return the innermost of these folders that is or contains the path."""
-    containing = [
-        folder for folder in folders if folder and (path == folder or path.startswith(folder.rstrip("/") + "/"))
-    ]
+    containing = (folder for folder in folders if folder and f"{path}/".startswith(folder.rstrip("/") + "/"))
     return max(containing, key=len, default=None)

@@ -16,7 +16,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 import zmq
@@ -39,12 +39,6 @@ _STEPS = (
 )
 
 
-def history_file(shell: Any) -> str:
-    """Return the path of the shell's history, which a fork lacks; a newline, which is no path, if there is none."""
-    history = shell.history_manager
-    return str(getattr(history, "hist_file", "")) or "\n"
-
-
 def standard_streams() -> set[int]:
     """Return the descriptors behind standard output and error: often the log of the server that started the kernel."""
     found = {1, 2}
@@ -56,11 +50,7 @@ def standard_streams() -> set[int]:
 
 def own_descriptors() -> set[int]:
     """Return the descriptors that the application made here has opened and that are still open."""
-    return {
-        descriptor
-        for descriptor, target in _own_descriptors.items()
-        if _descriptor_targets([descriptor]).get(descriptor) == target
-    }
+    return {descriptor for descriptor, target in _own_descriptors.items() if _descriptor_target(descriptor) == target}
 
 
 def close_own_descriptors(keep: Collection[int]) -> None:
@@ -88,24 +78,21 @@ def detach_shell(shell: Any) -> None:
     gc.freeze()
     atexit._clear()
     kernel = shell.kernel
-    _UNCOLLECTED.append(
-        (kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy())
-    )
-    _reset_application_globals()
-    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
-    if hasattr(shell, "enable_tip"):
-        shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
-    _disable_history(shell)
-    _reset_multiprocessing_helpers()
-    gc.enable()
-
-
-def _reset_application_globals() -> None:
+    policy = asyncio.get_event_loop_policy()
+    _UNCOLLECTED.append((kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, policy))
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
     zmq.Context._instance = None
     _reset_zmq_collector()
     sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
+    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
+    if hasattr(shell, "enable_tip"):
+        shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
+    _disable_history(shell)
+    for name, helper in (("resource_tracker", "_resource_tracker"), ("forkserver", "_forkserver")):
+        if module := sys.modules.get(f"multiprocessing.{name}"):
+            getattr(module, helper).__init__()  # forgets the parent's process; a new one is started when needed
+    gc.enable()
 
 
 def _reset_zmq_collector() -> None:
@@ -126,8 +113,11 @@ def build_application(shell: Any, connection: dict[str, Any]) -> Any:
     asyncio.set_event_loop(asyncio.new_event_loop())
     for cls in (type(old_app), type(old_kernel)):
         cls.clear_instance()
+    config: Config = old_app.config.copy()
+    for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
+        config.IPKernelApp.pop(name, None)
     with _restore_globals(), _hide_modules():
-        app = type(old_app).instance(config=_configuration(old_app), log=old_app.log)
+        app = type(old_app).instance(config=config, log=old_app.log)
         _initialize(app, old_app, connection)
     shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
     shell.kernel = shell.parent = app.kernel
@@ -160,14 +150,6 @@ def _initialize(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
         getattr(app, step)()
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-
-
-def _configuration(app: Any) -> Config:
-    """Return the application's configuration without its own connection."""
-    config: Config = app.config.copy()
-    for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
-        config.IPKernelApp.pop(name, None)
-    return config
 
 
 @contextlib.contextmanager
@@ -212,19 +194,9 @@ def _disable_history(shell: Any) -> None:
             setattr(history, name, threading.Lock())
 
 
-def _reset_multiprocessing_helpers() -> None:
-    """Forget the helper processes of the parent's multiprocessing; new ones are started when needed."""
-    tracker = sys.modules.get("multiprocessing.resource_tracker")
-    if tracker is not None:
-        tracker._resource_tracker.__init__()
-    server = sys.modules.get("multiprocessing.forkserver")
-    if server is not None:
-        server._forkserver.__init__()
-
-
-def _descriptor_targets(numbers: Iterable[int] | None = None) -> dict[int, str]:
-    """Return the target of each open descriptor, or of these; targets of sockets and pipes are unique."""
-    descriptors = map(int, os.listdir("/proc/self/fd")) if numbers is None else numbers
+def _descriptor_targets() -> dict[int, str]:
+    """Return the target of each open descriptor; targets of sockets and pipes are unique."""
+    descriptors = map(int, os.listdir("/proc/self/fd"))
     return {descriptor: target for descriptor in descriptors if (target := _descriptor_target(descriptor))}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     PublicObject,
@@ -17,13 +19,7 @@ from exploracoder_jupyter.kernel_agent.introspection.call_signatures import (
     call_signature,
     property_type,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
+from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 
 CALLABLE_KINDS = ("function", "method", "class")
 MAX_MODULE_PATHS = 6

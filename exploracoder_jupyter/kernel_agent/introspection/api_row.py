@@ -9,16 +9,12 @@ from __future__ import annotations
 import inspect
 import re
 import types
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import CallSignature
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    Rank = tuple[int, int, bool, bool, int]  # lower is better
-
+Rank = tuple[int, int, bool, bool, int]  # lower is better
 MAX_DOC = 20_000
 DEPRECATION = re.compile(r"^\.\. deprecated::[^\n]*\n?(?:[ \t]+[^\n]*\n?|[ \t]*\n)*", re.MULTILINE)
 """Removed from the docstring of an `__init__`, as it is not the class that is deprecated."""

@@ -13,6 +13,8 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, documentation, safe_getattr
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import library_root
@@ -21,11 +23,6 @@ from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
 
 def walk(

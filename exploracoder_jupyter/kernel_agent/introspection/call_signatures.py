@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 MAX_SIGNATURE = 200
 MAX_TYPE = 200

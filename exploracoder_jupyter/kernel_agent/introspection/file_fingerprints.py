@@ -9,10 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 TREE = os.sep + "**"
 """Suffix of a path that stands for all code below a folder, but not for other content of the folder."""

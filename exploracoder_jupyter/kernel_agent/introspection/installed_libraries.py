@@ -21,7 +21,9 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints, import_environment
 from exploracoder_jupyter.kernel_agent.introspection.library_stamp import (
@@ -32,11 +34,6 @@ from exploracoder_jupyter.kernel_agent.introspection.library_stamp import (
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
 from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 

@@ -15,7 +15,9 @@ import sys
 import time
 import types
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_catalogue import Catalogue
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
@@ -34,11 +36,6 @@ from exploracoder_jupyter.kernel_agent.introspection.module_locations import pac
 from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES, Scope, looks_public
 from exploracoder_jupyter.kernel_agent.introspection.related_types import mentioned_paths, returned_classes
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import time_limit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
 MAX_DEPTH = 7
 MAX_OBJECTS = 40_000

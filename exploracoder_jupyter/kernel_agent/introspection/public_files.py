@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import site
 import sysconfig
+from collections.abc import Sequence
 from functools import cache
 from glob import escape, glob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PACKAGER = "conda"
 """It builds every package from a folder, which its metadata records."""

@@ -12,8 +12,10 @@ import inspect
 import os
 import re
 import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     documentation,
@@ -22,11 +24,6 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     safe_getattr,
     string_attribute,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
 SKIPPED_MODULES = re.compile(
     r"_.*|.*_?tests?|test_.*|conftest|setup|versioneer|f2py|cli|scripts?|bench(marks?)?|examples?"

@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import re
 import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
+    PublicObject,
     definition_path,
     is_class,
     is_public_path,
     safe_getattr,
     string_attribute,
 )
-from exploracoder_jupyter.kernel_agent.introspection.public_names import type_checking_imports
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import types
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from exploracoder_jupyter.kernel_agent.introspection.api_row import PublicObject
-    from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
+from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope, type_checking_imports
 
 RETURNS_SECTION = re.compile(r"^Returns\n-+\n(.*)|^:rtype:(.*)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z]\w+")

@@ -6,10 +6,7 @@ import importlib.machinery
 import importlib.metadata
 import os
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 MAX_PROGRAMS = 40
 MAX_PROGRAM = 12_000

@@ -13,17 +13,14 @@ import ast
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from textwrap import dedent
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection import module_locations
 from exploracoder_jupyter.kernel_agent.introspection.public_files import is_public
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from importlib.machinery import ModuleSpec
-    from typing import Any
 
 INSTALLED = "# Installed, in "
 USER_OWN = "# The user's own, in "

@@ -8,13 +8,10 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import MAX_SIGNATURE, CallSignature
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_FILE_SIZE = 2_000_000
 MAX_IMPORT_DEPTH = 5

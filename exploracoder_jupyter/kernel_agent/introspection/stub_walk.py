@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, is_public_path
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS
@@ -21,11 +22,6 @@ from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import (
     call_signature,
     definitions_by_name,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 MAX_FILES = 2_000
 INIT_FILE = "__init__.pyi"

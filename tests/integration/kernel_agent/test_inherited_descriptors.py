@@ -54,8 +54,8 @@ def cut_off(keep, carried=(), *, prepare=lambda: None, **others):
     inherited = InheritedDescriptors.survey([keep])
     assert make_private() == []
     prepare()
-    others.setdefault("quiet", ())
-    return inherited.replace_all(carried, **others)
+    copies = carried if isinstance(carried, dict) else {folder: folder for folder in carried}
+    return inherited.replace_all(copies, **others)
 
 
 def clauses_of(keep, *numbers, carried=(), **others):
@@ -406,16 +406,27 @@ def test_a_default_timeout_does_not_reach_the_parents_sockets():
         assert os.get_blocking(server.fileno())
 
 
-def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
-    path = str(tmp_path / "served")
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
+def test_what_is_the_kernels_is_found_by_its_addresses_streams_and_history(tmp_path):
+    path, history = str(tmp_path / "served"), tmp_path / "history.sqlite"
+    reading, writing = os.pipe()
+    with (
+        (tmp_path / "server.log").open("a") as log,
+        (tmp_path / "server.log").open("a") as again,
+        history.open("w") as past,
+        (tmp_path / "other.log").open("a") as unrelated,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as local,
+    ):
         port = server.getsockname()[1]
         local.bind(path)
         with socket.create_connection(("127.0.0.1", port)) as client, socket.socket() as other:
+            kernels = [reading, writing, *(one.fileno() for one in (log, again, past, server, local, client))]
             inherited = InheritedDescriptors.survey([])
-            assert inherited.sockets_at({port}) == {server.fileno(), client.fileno()}
-            assert inherited.sockets_at({path}) == {local.fileno()}
-            assert other.fileno() in {one.number for one in inherited.descriptors}
+            found = inherited.of_kernel({port, path}, {log.fileno(), 10_000}, str(history))
+            assert found.issuperset(kernels)
+            assert found.isdisjoint({other.fileno(), unrelated.fileno()})
+    os.close(reading)
+    os.close(writing)
 
 
 def test_local_sockets_are_named_by_their_path(tmp_path):
@@ -432,13 +443,6 @@ def test_local_sockets_are_named_by_their_path(tmp_path):
         right.close()
 
 
-def test_a_file_is_the_same_through_each_of_its_descriptors(tmp_path):
-    log, other = tmp_path / "server.log", tmp_path / "other.log"
-    with log.open("a") as first, log.open("a") as again, other.open("a") as unrelated:
-        same = InheritedDescriptors.survey([]).same_files({first.fileno(), 10_000})
-        assert {first.fileno(), again.fileno()} <= same and unrelated.fileno() not in same
-
-
 def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         reading, writing = os.pipe()
@@ -450,12 +454,6 @@ def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
             return clauses
 
         assert in_child(use) == ["a pipe to another process is closed"]
-        assert InheritedDescriptors.survey([]).pipes() >= {
-            process.stdin.fileno(),
-            process.stdout.fileno(),
-            reading,
-            writing,
-        }
         os.write(writing, b"parent")
         assert os.read(reading, 100) == b"parent"
         assert process.communicate(b"parent")[0] == b"parent"
@@ -514,7 +512,7 @@ def test_what_has_become_of_the_child_itself_is_left_alone(letters):
     def use(keep):
         inherited = InheritedDescriptors.survey([keep])
         os.dup2(os.open("/dev/zero", os.O_RDONLY), file)
-        inherited.replace_all([])
+        inherited.replace_all({})
         return os.read(file, 1)
 
     assert in_child(use) == b"\0"
