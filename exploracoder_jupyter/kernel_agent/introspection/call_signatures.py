@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt
+
 MAX_SIGNATURE = 200
 MAX_TYPE = 200
 MAX_DEFAULT = 80
@@ -46,24 +48,15 @@ def call_signature(value: Any, doc: str, names: Sequence[str], *, bound: bool = 
     supplies its first parameter.
     """
     written = docstring_signature(doc, names)
-    result = _introspect_safely(value, bound=bound)
+    result = attempt(introspect, value, bound, default=CallSignature())
     if written.signature and result.signature in UNKNOWN_SIGNATURES:
         return written
     if not result.signature and inspect.isfunction(caller := inspect.getattr_static(type(value), "__call__", None)):
-        return _introspect_safely(caller, bound=True)
+        return attempt(introspect, caller, True, default=CallSignature())
     return result
 
 
-def _introspect_safely(value: Any, *, bound: bool) -> CallSignature:
-    try:
-        return introspect(value, bound=bound)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return CallSignature()
-
-
-def introspect(value: Any, *, bound: bool) -> CallSignature:
+def introspect(value: Any, bound: bool) -> CallSignature:
     """Return the result of `inspect.signature`. Raises whatever it, or the object, raises."""
     inspected = _typed_dict_signature(value) or inspect.signature(value)
     parameters = list(inspected.parameters.values())
@@ -72,11 +65,15 @@ def introspect(value: Any, *, bound: bool) -> CallSignature:
         parameters = parameters[1:] if bound or first.name in ("self", "cls", "$self") else parameters
     plain = [_plain_parameter(parameter) for parameter in parameters]
     returns = _format_annotation(inspected.return_annotation)
-    result = tuple(
-        (_starred_name(parameter), _plain_text(parameter.annotation), _plain_text(parameter.default))
-        for parameter in plain
-    )
-    return CallSignature(_render(plain, returns), result, returns)
+    empty, result = inspect.Parameter.empty, []
+    for parameter in plain:
+        name = str(parameter.replace(annotation=empty, default=empty))  # with its stars
+        kind, default = ("" if part is empty else str(part) for part in (parameter.annotation, parameter.default))
+        result.append((name, kind, default))
+    text = str(inspect.Signature(plain, return_annotation=PlainText(returns) if returns else empty))
+    if len(text) > MAX_SIGNATURE:
+        text = str(inspect.Signature([parameter.replace(annotation=empty) for parameter in plain]))
+    return CallSignature(text[:2000], tuple(result), returns)
 
 
 def _typed_dict_signature(value: Any) -> inspect.Signature | None:
@@ -93,25 +90,18 @@ def _typed_dict_signature(value: Any) -> inspect.Signature | None:
 
 def property_type(value: Any) -> CallSignature:
     """Return the type of a property whose getter is annotated."""
-    try:
-        getter = getattr(value, "fget", None) or getattr(value, "func", None)
-        return (
-            CallSignature(returns=_format_annotation(inspect.signature(getter).return_annotation))
-            if getter
-            else CallSignature()
-        )
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return CallSignature()
+
+    def getter_type() -> str:
+        getter: Any = getattr(value, "fget", None) or getattr(value, "func", None)
+        return _format_annotation(inspect.signature(getter).return_annotation)
+
+    return CallSignature(returns=attempt(getter_type, default=""))
 
 
 def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
     """Return the signature that starts a docstring, such as `dot(a, b, out=None) -> array`; empty if there is none."""
     start = _find_opening(doc, (*names, "__init__"))
-    if start is None:
-        return CallSignature()
-    end = _find_closing(doc, start)
+    end = 0 if start is None else _find_closing(doc, start)
     if not end:
         return CallSignature()
     text = SELF_PARAMETER.sub("(", " ".join(doc[start:end].split()))
@@ -144,24 +134,6 @@ def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
         annotation=PlainText(annotation) if annotation else parameter.empty,
         default=parameter.empty if default is parameter.empty else PlainText(_format_default(default)),
     )
-
-
-def _render(parameters: Sequence[inspect.Parameter], returns: str) -> str:
-    empty = inspect.Parameter.empty
-    text = str(inspect.Signature(parameters, return_annotation=PlainText(returns) if returns else empty))
-    if len(text) > MAX_SIGNATURE:
-        text = str(inspect.Signature([parameter.replace(annotation=empty) for parameter in parameters]))
-    return text[:2000]
-
-
-def _starred_name(parameter: inspect.Parameter) -> str:
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return f"*{parameter.name}"
-    return f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name
-
-
-def _plain_text(value: object) -> str:
-    return str(value) if isinstance(value, PlainText) else ""
 
 
 def _format_annotation(annotation: Any) -> str:

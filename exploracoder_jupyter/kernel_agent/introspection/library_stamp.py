@@ -16,32 +16,19 @@ def library_stamps(
     module: str, dist: importlib.metadata.Distribution | None, spec: importlib.machinery.ModuleSpec | None
 ) -> dict[str, str]:
     """Return the states of the library's code, by path; empty if its version identifies its code."""
-    if dist and _from_wheel(dist):
+    if dist and dist.read_text("RECORD") and not _is_editable(dist):
         return {}
-    return fingerprints(_code_paths(spec) if spec else _stub_paths(module))
-
-
-def _from_wheel(dist: importlib.metadata.Distribution) -> bool:
-    """Whether its version identifies its code: neither an editable installation nor one without a record."""
-    return bool(dist.read_text("RECORD")) and not _is_editable(dist)
+    if spec is None:
+        path = stub_path(module)
+        return fingerprints([path if path.endswith(".pyi") else path + TREE] if path else [])
+    if spec.submodule_search_locations:
+        return fingerprints(root + TREE for root in spec.submodule_search_locations)
+    return fingerprints([spec.origin] if spec.origin and os.path.exists(spec.origin) else [])
 
 
 def _is_editable(dist: importlib.metadata.Distribution) -> bool:
     origin = dist.read_text("direct_url.json")
     return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
-
-
-def _code_paths(spec: importlib.machinery.ModuleSpec) -> list[str]:
-    """Return the paths of all its code."""
-    if spec.submodule_search_locations:
-        return [root + TREE for root in spec.submodule_search_locations]
-    return [spec.origin] if spec.origin and os.path.exists(spec.origin) else []
-
-
-def _stub_paths(module: str) -> list[str]:
-    """Return the paths of all stubs of a module without code."""
-    path = stub_path(module)
-    return [path if path.endswith(".pyi") else path + TREE] if path else []
 
 
 def metadata_states(dist: importlib.metadata.Distribution | None) -> dict[str, str]:

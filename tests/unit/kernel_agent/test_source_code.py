@@ -95,10 +95,9 @@ def test_a_definition_counts_before_an_assignment(jars):
     assert source_code.find_source(paths) == f"{USER_OWN}jarslib.inner:\ndef pour(self): ..."
 
 
-def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
-    source_code.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
-    source = f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
-    assert json.loads(capsys.readouterr().out) == {"source": source}
+def test_the_first_path_that_has_a_source_is_taken(jars):
+    found = source_code.find_source(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
+    assert found == f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
 
 
 @pytest.fixture
