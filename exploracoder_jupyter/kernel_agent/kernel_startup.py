@@ -21,7 +21,6 @@ from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_rep
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
-    child_processes.lead_own_group()
     exit_with_starter.watch_starter()
     if options.get("reap"):
         child_processes.adopt_orphans()

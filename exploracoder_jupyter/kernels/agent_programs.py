@@ -98,7 +98,7 @@ async def inspect(
     with (private / "log").open("wb") as log, _lifeline() as lifeline:
         try:
             process = await anyio.open_process(
-                launcher.command("confinement.bound_process", [module, *arguments], view),
+                launcher.command("confinement.exit_with_starter", [module, *arguments], view),
                 stdin=lifeline,
                 stderr=log,
                 cwd=workdir,

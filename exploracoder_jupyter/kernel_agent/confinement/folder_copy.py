@@ -106,7 +106,8 @@ def _copy_attributes(source: str, target: str, status: os.stat_result) -> None:
 def _temporary_permissions(path: str, permissions: int) -> Iterator[None]:
     """Grant the owner these permissions during the block, if the path is otherwise unreadable."""
     mode = os.lstat(path).st_mode
-    if mode & permissions == permissions or _can_read(path, mode):
+    access = os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0)
+    if mode & permissions == permissions or os.access(path, access, effective_ids=True):  # perhaps by capabilities
         yield
         return
     os.chmod(path, stat.S_IMODE(mode) | permissions)
@@ -114,8 +115,3 @@ def _temporary_permissions(path: str, permissions: int) -> Iterator[None]:
         yield
     finally:
         os.chmod(path, stat.S_IMODE(mode))
-
-
-def _can_read(path: str, mode: int) -> bool:
-    """Return whether this process can read it without the owner's permissions, that is, by capabilities."""
-    return os.access(path, os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0), effective_ids=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -27,11 +28,8 @@ WORD = re.compile(r"[A-Za-z]\w+")
 
 def mentioned_paths(docs: Iterable[str], scope: Scope) -> list[str]:
     """Return the library's public dotted paths that these texts mention, most frequent first."""
-    counts: dict[str, int] = {}
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(scope.top_level_names)))})(?:\.[A-Za-z]\w*)+")
-    for doc in docs:
-        for path in set(pattern.findall(doc)):
-            counts[path] = counts.get(path, 0) + 1
+    counts = Counter(path for doc in docs for path in set(pattern.findall(doc)))
     return sorted((path for path in counts if is_public_path(path)), key=lambda path: (-counts[path], path))
 
 
@@ -42,19 +40,19 @@ def returned_classes(
 
     Includes their base classes if a package re-exports them. `load` imports the modules that define the classes.
     """
-    names = {word for found in objects for text in _result_texts(found) for word in WORD.findall(text)}
+    names: set[str] = set()
+    for found in objects:
+        sections = ("".join(groups) for groups in RETURNS_SECTION.findall(found.doc))
+        names.update(word for text in (found.call.returns, *sections) for word in WORD.findall(text))
     for module in sorted(_defining_modules(objects, names, scope)):
         load(module)
     public_classes = _public_classes(scope)
-    classes: dict[str, dict[int, Any]] = {}
-    for cls, _ in public_classes.values():
-        classes.setdefault(cls.__name__, {})[id(cls)] = cls
-    for name in sorted(names & classes.keys()):
-        if len(classes[name]) == 1:
-            (cls,) = classes[name].values()
-            yield public_classes[id(cls)][1], cls
+    counts = Counter(cls.__name__ for cls, _ in public_classes.values())
+    for cls, path in sorted(public_classes.values(), key=lambda entry: str(entry[0].__name__)):
+        if cls.__name__ in names and counts[cls.__name__] == 1:
+            yield path, cls
             bases = [public_classes[id(base)] for base in cls.__mro__[1:] if id(base) in public_classes]
-            yield from ((path, base) for base, path in bases if path != definition_path(base))
+            yield from ((outer, base) for base, outer in bases if outer != definition_path(base))
 
 
 def _defining_modules(objects: Iterable[PublicObject], names: set[str], scope: Scope) -> set[str]:
@@ -63,12 +61,6 @@ def _defining_modules(objects: Iterable[PublicObject], names: set[str], scope: S
     files = {string_attribute(sys.modules.get(module or ""), "__file__") or "" for module in modules}
     imported = (item for file in sorted(files) for item in type_checking_imports(file).items())
     return {module for name, module in imported if name in names and scope.contains(module) and is_public_path(module)}
-
-
-def _result_texts(found: PublicObject) -> Iterator[str]:
-    yield found.call.returns
-    for section in RETURNS_SECTION.finditer(found.doc):
-        yield section.group(1) or section.group(2) or ""
 
 
 def _public_classes(scope: Scope) -> dict[int, tuple[Any, str]]:
