@@ -46,10 +46,8 @@ class Guard(ModuleType):
         asserting = [name for name in sys.modules if not set(_ASSERTING).isdisjoint(name.split("."))]
         for name in {*imported, *asserting} & sys.modules.keys():
             module = sys.modules[name]
-            values = {
-                key: value for key, value in vars(module).items() if callable(value) or isinstance(value, ModuleType)
-            }
-            self._modules[name] = (module, values)
+            code = {key: one for key, one in vars(module).items() if callable(one) or isinstance(one, ModuleType)}
+            self._modules[name] = (module, code)
             if name in asserting:
                 self._classes += [(one, _methods(one)) for one in vars(module).values() if isinstance(one, type)]
 

@@ -80,9 +80,9 @@ def _read_source_tree() -> list[Plugin]:
     import tomllib
 
     project: dict[str, Any] = {}
-    with suppress(OSError, KeyError, tomllib.TOMLDecodeError):
-        with open(os.path.join(_HOME, "pyproject.toml"), "rb") as file:
-            project = tomllib.load(file)["project"]
+    path = os.path.join(_HOME, "pyproject.toml")
+    with suppress(OSError, KeyError, tomllib.TOMLDecodeError), open(path, "rb") as file:
+        project = tomllib.load(file)["project"]
     return [
         Plugin(group.removeprefix(PREFIX), name, value, PACKAGE, project["version"])
         for group, entries in (project["entry-points"].items() if project.get("name") == PACKAGE else ())

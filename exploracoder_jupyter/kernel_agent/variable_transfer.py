@@ -9,7 +9,6 @@ in it.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pickle
@@ -134,21 +133,20 @@ class _Writer:
         return {"array" if type(value) is numpy.ndarray else "scalar": file}
 
     def _encode_table(self, table: Value) -> Value:
-        try:
-            importlib.import_module("pyarrow")
-            kind = "parquet"
-        except ImportError:
-            kind = "table"
-        file = self._next_file(kind)
-        path = os.path.join(self._folder, file)
-        try:
-            if kind == "parquet":
-                table.to_parquet(path, engine="pyarrow")
-            else:
-                table.to_json(path, orient="table", double_precision=15)
-        except Exception as error:  # they raise different errors for different kinds of columns
-            return self._encode_pickle(table, str(error))
-        return {kind: file}
+        writers: dict[str, Callable[[str], None]] = {
+            "parquet": lambda path: table.to_parquet(path, engine="pyarrow"),
+            "table": lambda path: table.to_json(path, orient="table", double_precision=15),
+        }
+        for kind, write in writers.items():
+            file = self._next_file(kind)
+            try:
+                write(os.path.join(self._folder, file))
+            except ImportError:
+                continue
+            except Exception as error:  # they raise different errors for different kinds of columns
+                return self._encode_pickle(table, str(error))
+            return {kind: file}
+        return self._encode_pickle(table, "")
 
     def _next_file(self, extension: str) -> str:
         self._files += 1
