@@ -33,7 +33,8 @@ def values_equal(actual: Any, expected: Any) -> bool:
     comparable = type(actual) is type(expected) or (isinstance(actual, Number) and isinstance(expected, Number))
     if actual is expected or (comparable and _is_missing(actual) and _is_missing(expected)):
         return True
-    for kind in (list, tuple):
+    kinds: tuple[Any, ...] = (list, tuple)
+    for kind in kinds:
         if isinstance(actual, kind) and isinstance(expected, kind):
             return _equal_sequences(list(kind.__iter__(actual)), list(kind.__iter__(expected)))
     if isinstance(actual, dict) and isinstance(expected, dict):

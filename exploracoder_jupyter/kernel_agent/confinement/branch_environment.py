@@ -52,7 +52,6 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
 
 
 def _make_home(order: dict[str, Any]) -> str:
-    """Create the branch's own folder and return its path."""
     home: str = order["home"]
     os.mkdir(home, 0o700)
     for name in _FOLDERS:

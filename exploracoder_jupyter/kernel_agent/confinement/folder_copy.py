@@ -75,7 +75,6 @@ class _FolderCopy:
 
 
 def _copy_content(source: int, target: int) -> None:
-    """Copy the content, preserving holes."""
     size = os.fstat(source).st_size
     os.ftruncate(target, size)
     end = 0

@@ -173,7 +173,6 @@ class DescriptorReplacer:
         return None, f"{descriptor.path} is closed: it cannot be copied"
 
     def _path_in_copy(self, path: str) -> str | None:
-        """Return the path in our own copy, or None if there is none."""
         folder = _innermost_folder(path, self._copied_folders)
         return None if folder is None else self._copied_folders[folder] + path[len(folder) :]
 

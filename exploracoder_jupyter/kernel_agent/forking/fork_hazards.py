@@ -87,7 +87,6 @@ def _variables_by_type(namespace: Mapping[str, object]) -> dict[tuple[str, str],
 
 
 def _initialized_libraries() -> Iterator[Hazard]:
-    """Yield libraries with running native threads or connections."""
     for library, runs, clause in _library_states():
         if runs:
             yield _refuse(library, f"{library} {clause}")
@@ -126,7 +125,6 @@ def _native_threads() -> set[str]:
 
 
 def _lost_workers() -> Iterator[Hazard]:
-    """Yield pools, threads and processes that a fork loses."""
     workers = find_workers()
     for library, pool in workers.pools:
         yield _refuse(library, f"{pool} is open, whose workers a fork leaves behind: using it there would wait forever")
@@ -140,7 +138,6 @@ def _lost_workers() -> Iterator[Hazard]:
 
 
 def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator[Hazard]:
-    """Yield connections, databases and GPUs in use."""
     resources = open_connections.find_open_resources(ports=_kernel_ports(), ours=ours)
     for interface in resources.gpus:
         yield _refuse("", f"a GPU is in use through {interface}, which a fork cannot use")

@@ -44,7 +44,9 @@ class Workers(NamedTuple):
 
 def find_workers() -> Workers:
     """Inspect all Python threads except this one and the main one, and multiprocessing's children."""
-    skipped = {threading.current_thread(), threading.main_thread(), *_dask_threads()}
+    # Dask keeps one pool per computing thread, so a fork creates another.
+    dask = instance_attributes(module_variable("dask.threaded", "default_pool")).get("_threads")
+    skipped = {threading.current_thread(), threading.main_thread(), *(dask if isinstance(dask, set) else ())}
     modules = {
         thread: _function_module(thread)
         for thread in threading.enumerate()
@@ -83,29 +85,18 @@ def _function_module(thread: threading.Thread) -> str:
     return str(type.__getattribute__(type(thread), "__module__"))
 
 
-def _dask_threads() -> set[threading.Thread]:
-    """Return the threads of dask's own pool: dask keeps one pool per computing thread, so a fork creates another."""
-    threads = instance_attributes(module_variable("dask.threaded", "default_pool")).get("_threads")
-    return {thread for thread in threads if isinstance(thread, threading.Thread)} if isinstance(threads, set) else set()
-
-
 def _child_processes() -> list[str]:
-    """Return the names of the living child processes of multiprocessing."""
+    """Return the names of the living processes that multiprocessing has started from here, not from our parent."""
     processes = module_variable("multiprocessing.process", "_children")
     found = []
     for process in list(processes) if isinstance(processes, set) else []:
         variables = instance_attributes(process)
         pid = instance_attributes(variables.get("_popen")).get("pid")
-        if isinstance(pid, int) and _is_living_child(pid):
-            found.append(str(variables.get("_name")))
-    return sorted(found)
-
-
-def _is_living_child(pid: int) -> bool:
-    """Return whether it is a living child of this process, not of the process that this one was forked from."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file,
+        ):
             state, parent = file.read().rpartition(")")[2].split()[:2]
-    except (OSError, ValueError):
-        return False
-    return state != "Z" and int(parent) == os.getpid()
+            if state != "Z" and int(parent) == os.getpid():
+                found.append(str(variables.get("_name")))
+    return sorted(found)

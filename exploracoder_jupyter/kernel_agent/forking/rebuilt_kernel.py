@@ -88,7 +88,12 @@ def detach_shell(shell: Any) -> None:
     shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
     if hasattr(shell, "enable_tip"):
         shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
-    _disable_history(shell)
+    history = shell.history_manager
+    if history is not None:  # its thread and database are the parent's, and its locks may be held forever
+        history.enabled, history.save_thread = False, None
+        for name in ("db_input_cache_lock", "db_output_cache_lock"):
+            if hasattr(history, name):
+                setattr(history, name, threading.Lock())
     for name, helper in (("resource_tracker", "_resource_tracker"), ("forkserver", "_forkserver")):
         if module := sys.modules.get(f"multiprocessing.{name}"):
             getattr(module, helper).__init__()  # forgets the parent's process; a new one is started when needed
@@ -118,7 +123,15 @@ def build_application(shell: Any, connection: dict[str, Any]) -> Any:
         config.IPKernelApp.pop(name, None)
     with _restore_globals(), _hide_modules():
         app = type(old_app).instance(config=config, log=old_app.log)
-        _initialize(app, old_app, connection)
+        app.profile_dir = old_app.profile_dir
+        app.transport, app.ip = connection["transport"], connection["ip"]
+        for name in _PORTS:
+            setattr(app, f"{name}_port", connection[f"{name}_port"])
+        app.session.key = connection["key"].encode()
+        for step in _STEPS:  # those of the application's `initialize` that concern sockets
+            getattr(app, step)()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
     shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
     shell.kernel = shell.parent = app.kernel
     if hasattr(old_kernel, "_kernel_modules"):
@@ -132,24 +145,10 @@ def _record_own_descriptors(shell: Any, inherited: Collection[int]) -> None:
 
     def record(_info: Any) -> None:
         shell.events.unregister("pre_run_cell", record)
-        _own_descriptors.update(
-            {descriptor: target for descriptor, target in _descriptor_targets().items() if descriptor not in inherited}
-        )
+        opened = _descriptor_targets()
+        _own_descriptors.update({number: opened[number] for number in opened.keys() - inherited})
 
     shell.events.register("pre_run_cell", record)
-
-
-def _initialize(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
-    """Run only those steps of the application's `initialize` that concern sockets."""
-    app.profile_dir = old_app.profile_dir
-    app.transport, app.ip = connection["transport"], connection["ip"]
-    for name in _PORTS:
-        setattr(app, f"{name}_port", connection[f"{name}_port"])
-    app.session.key = connection["key"].encode()
-    for step in _STEPS:
-        getattr(app, step)()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
 
 
 @contextlib.contextmanager
@@ -180,18 +179,6 @@ def _hide_modules() -> Any:
         yield
     finally:
         ipkernel.sys = sys
-
-
-def _disable_history(shell: Any) -> None:
-    """Disable history: its thread and database are the parent's, and its locks may be held forever."""
-    history = shell.history_manager
-    if history is None:
-        return
-    history.enabled = False
-    history.save_thread = None
-    for name in ("db_input_cache_lock", "db_output_cache_lock"):
-        if hasattr(history, name):
-            setattr(history, name, threading.Lock())
 
 
 def _descriptor_targets() -> dict[int, str]:

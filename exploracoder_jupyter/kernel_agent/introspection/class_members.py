@@ -80,7 +80,6 @@ def _member(defining_class: Any, owner: Any, name: str, scope: Scope) -> Member 
 
 
 def _created_class(factory: Any) -> Any:
-    """Return the class that a factory creates; None if unknown."""
     if is_class(factory):
         return factory
     if isinstance(factory, functools.partial):

@@ -5,7 +5,7 @@ As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"l
 status 3. With `--documents` the line also has `readme`, `programs` (example files of the distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
-the standard library are included. `stamp` changes with the code of libraries whose version does not (`library_stamp`).
+the standard library are included. `stamp` changes with the code of libraries that are not installed from a wheel.
 The answer stays valid while each path in `rests` has the state given there (`file_fingerprints`); if `rests` is empty,
 the validity is unknown.
 """
@@ -25,8 +25,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints, import_environment
-from exploracoder_jupyter.kernel_agent.introspection.library_stamp import is_traceable, library_stamps, metadata_states
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
 from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
@@ -161,7 +160,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     python = sys.version.split()[0]
     standard = dist is None and top in sys.stdlib_module_names
     spec = _find_top_level_spec(top)
-    stamps = {} if standard else library_stamps(module, dist, spec)
+    stamps = {} if standard else _library_stamps(module, dist, spec)
     return {
         "name": module,
         "distribution": metadata_field(dist, "Name") if dist else ("python" if standard else top),
@@ -169,7 +168,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
         "beside": _other_packages(dist, module) if dist else [],
-        "rests": {**environment_states, **stamps, **metadata_states(dist)} if is_traceable(top, dist) else {},
+        "rests": {**environment_states, **stamps, **_metadata_states(dist)} if _is_traceable(top, dist) else {},
     }
 
 
@@ -186,6 +185,39 @@ def _packages(dist: importlib.metadata.Distribution, top: str) -> set[str]:
     marked = {parts[:-1] for parts in files if parts[-1] == "__init__.py"}
     outer = {parts for parts in marked if not any(parts[:index] in marked for index in range(1, len(parts)))}
     return {".".join(parts) for parts in outer}
+
+
+def _library_stamps(
+    module: str, dist: importlib.metadata.Distribution | None, spec: importlib.machinery.ModuleSpec | None
+) -> dict[str, str]:
+    """Return the states of the library's code, by path; empty if its version identifies its code."""
+    if dist and dist.read_text("RECORD") and not _is_editable(dist):
+        return {}
+    if spec is None:
+        path = stub_path(module)
+        return fingerprints([path if path.endswith(".pyi") else path + TREE] if path else [])
+    if spec.submodule_search_locations:
+        return fingerprints(root + TREE for root in spec.submodule_search_locations)
+    return fingerprints([spec.origin] if spec.origin and os.path.exists(spec.origin) else [])
+
+
+def _is_editable(dist: importlib.metadata.Distribution) -> bool:
+    origin = dist.read_text("direct_url.json")
+    return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
+
+
+def _metadata_states(dist: importlib.metadata.Distribution | None) -> dict[str, str]:
+    """Return the states of the files that describe the distribution, by path."""
+    folder = str(getattr(dist, "_path", "")) if dist else ""
+    files = [os.path.join(folder, name) for name in ("METADATA", "PKG-INFO", "RECORD", "direct_url.json")]
+    return fingerprints([folder, *files] if folder else [])
+
+
+def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> bool:
+    """Whether all that determines the module's location is known: it is on the path, in Python itself, or editable."""
+    if top in sys.builtin_module_names or stub_path(top) or importlib.machinery.PathFinder.find_spec(top):
+        return True
+    return top in sys.stdlib_module_names or bool(dist and _is_editable(dist))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -65,7 +65,6 @@ class Stubs:
         return CallSignature()
 
     def _find(self, module: str, names: list[str], depth: int = 0) -> ast.stmt | None:
-        """Return the definition of dotted names in a module, following imports."""
         stub = self._read(module)
         node = stub.names.get(names[0]) if stub else None
         if stub and isinstance(node, ast.ImportFrom) and depth < MAX_IMPORT_DEPTH:

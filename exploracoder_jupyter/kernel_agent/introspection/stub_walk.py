@@ -88,7 +88,6 @@ def _public_names(stub: Stub) -> list[str]:
 
 
 def _find_definition(stubs: dict[str, Stub], module: str, name: str, depth: int = 0) -> tuple[str, str] | None:
-    """Return the module that defines a name, and the name there."""
     stub = stubs.get(module)
     node = stub.names.get(name) if stub else None
     if stub is None or node is None or depth > MAX_IMPORT_DEPTH:

@@ -68,7 +68,6 @@ def failing_nodes(user_frame: UserFrame) -> Iterator[ast.AST]:
 
 
 def _parse_first(*sources: str) -> ast.AST | None:
-    """Return the first statement of the first source that can be parsed."""
     for source in sources:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             if body := ast.parse(source).body:
