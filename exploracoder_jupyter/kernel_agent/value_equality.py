@@ -27,8 +27,7 @@ def values_equal(actual: Any, expected: Any) -> bool:
 
     Lists, tuples and dicts are compared by their items; arrays, frames and tensors by shape and content.
 
-    Raises:
-        Exception: whatever `==` raises, if the contents do not decide either.
+    Raises whatever `==` raises, if the contents do not decide either.
     """
     comparable = type(actual) is type(expected) or (isinstance(actual, Number) and isinstance(expected, Number))
     if actual is expected or (comparable and _is_missing(actual) and _is_missing(expected)):

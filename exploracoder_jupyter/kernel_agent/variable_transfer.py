@@ -34,8 +34,7 @@ class VariableTransferError(ValueError):
 def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, pickled: bool = False) -> None:
     """Write the named variables into the folder, which is created if necessary.
 
-    Raises:
-        VariableTransferError: a name is unknown, or the type of its value is not supported.
+    Raises VariableTransferError if a name is unknown, or the type of its value is not supported.
     """
     os.makedirs(folder, exist_ok=True)
     for name in names:
@@ -49,9 +48,8 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, p
 def load(folder: str, *, pickled: bool = False) -> dict[str, Value]:
     """Load the variables from a folder written by `dump`.
 
-    Raises:
-        ImportError: a table, an array or a pickle needs a library that this interpreter lacks.
-        ValueError: there is a pickle, and pickles are not allowed.
+    Raises ImportError if a table, an array or a pickle needs a library that this interpreter lacks. Raises ValueError
+    if there is a pickle, and pickles are not allowed.
     """
 
     def decode(value: Value) -> Value:

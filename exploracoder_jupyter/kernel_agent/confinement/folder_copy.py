@@ -21,8 +21,7 @@ def copy_tree(source: str, target: str, *, exclude: Collection[str] = ()) -> Non
 
     Links are copied as links; sockets are skipped. Files that their owner may not read are copied as well.
 
-    Raises:
-        OSError: something could not be copied; ENOSPC if it does not fit.
+    Raises OSError if something could not be copied; ENOSPC if it does not fit.
     """
     try:
         _FolderCopy().copy_folder(source, target, exclude)

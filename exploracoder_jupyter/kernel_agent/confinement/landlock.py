@@ -42,8 +42,7 @@ def version() -> int:
 def restrict(*, readable: Iterable[str], writable: Iterable[str], network: bool) -> None:
     """Allow reading some files and folders, writing others as well, and nothing else; TCP only with `network`.
 
-    Raises:
-        OSError: Landlock is unavailable, or there are 16 layers already.
+    Raises OSError if Landlock is unavailable, or there are 16 layers already.
     """
     abi, handled = version(), _BASE_RIGHTS
     for right, since in ((_REFER_RIGHT, _REFER_SINCE), (_TRUNCATE_RIGHT, _TRUNCATE_SINCE)):

@@ -40,8 +40,7 @@ class _MountAttr(ctypes.Structure):
 def check_result(result: int, attempt: str) -> int:
     """Return the result of a system call.
 
-    Raises:
-        OSError: it is negative; with the error number and what was attempted.
+    Raises OSError if it is negative; with the error number and what was attempted.
     """
     if result < 0:
         number = ctypes.get_errno()

@@ -51,8 +51,7 @@ def fork(shell: Any, address: str) -> None:
     milliseconds, and at most ten seconds if the engine does not answer. Other threads are blocked only during the fork
     itself, about a millisecond per gigabyte of arrays.
 
-    Raises:
-        OSError: the system refused the fork.
+    Raises OSError if the system refused the fork.
     """
     refused: list[OSError] = []
 

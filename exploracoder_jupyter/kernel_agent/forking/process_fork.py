@@ -24,8 +24,7 @@ def fork() -> int:
     Python 3.12 and later, and some libraries, warn about threads that a fork does not carry: this is known. The list of
     filters is replaced as a whole, since any change announced to `warnings` makes it forget which warnings were shown.
 
-    Raises:
-        OSError: the system refused the fork, or does not support it.
+    Raises OSError if the system refused the fork, or does not support it.
     """
     if _fork is None:
         raise OSError("this system does not support fork")
