@@ -162,13 +162,10 @@ def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
     assert apis["shop.Cart"]["aliases"] == ["shop._impl.Cart"]  # as `type(cart)` prints it
 
 
-def test_documentation_and_deprecation(apis):
+def test_documentation_and_deprecation_are_listed_and_the_last_line_is_about_the_library(apis, shop):
     assert apis["shop.Cart.empty"]["doc"] == "Take everything out."
     assert apis["shop.old_price"]["deprecated"] == "use price"
     assert apis["shop.price"]["deprecated"] is None
-
-
-def test_the_last_line_is_about_the_library(shop):
     about = shop[-1]["library"]
     assert (about["name"], about["version"], about["doc"], about["cut"]) == ("shop", "3.1", "A shop.", False)
     assert about["skipped"] == 1  # shop.fails
@@ -212,12 +209,13 @@ def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
 
 
 def test_libraries_are_found_by_distribution_and_import_name(installed):
-    code, lines = run(installed, "installed_libraries", "corner-shop", "Corner_Shop", "shop", "SHOP")
+    names = ("corner-shop", "Corner_Shop", "shop", "SHOP")
+    code, lines = run(installed, "installed_libraries", "--documents", *names)
     assert code == 0
-    for line in lines:
-        about = line["library"]
+    for about in (line["library"] for line in lines):
         assert (about["name"], about["distribution"], about["version"]) == ("shop", "Corner.Shop", "3.1")
-        assert about["stamp"] == ""
+        assert (about["stamp"], about["readme"]) == ("", "# Shop\n\nBuy.\n")
+        assert about["programs"] == ["import shop\nshop.total(1, 2)\n"]
 
 
 def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
@@ -227,11 +225,12 @@ def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
     assert before["version"] == "" and before["stamp"] != after["stamp"]
 
 
-@pytest.mark.parametrize(("name", "path"), [("shop", "Corner.Shop-3.1.dist-info/RECORD"), ("twins", "twins.py")])
-def test_an_answer_says_on_which_files_it_rests(installed, name, path):
-    rests = run(installed, "installed_libraries", name)[1][0]["library"]["rests"]
-    assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
-    assert rests == fingerprints(rests)
+def test_an_answer_says_on_which_files_it_rests(installed):
+    _, lines = run(installed, "installed_libraries", "shop", "twins")
+    for line, path in zip(lines, ("Corner.Shop-3.1.dist-info/RECORD", "twins.py"), strict=True):
+        rests = line["library"]["rests"]
+        assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
+        assert rests == fingerprints(rests)
 
 
 def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path):
@@ -281,12 +280,6 @@ def test_unknown_libraries_get_near_names(installed):
     assert code == 3
     assert [(line["error"], line["library"]) for line in lines] == [("unknown", name) for name in names]
     assert [line["near"][0] for line in lines[:3]] == ["shop", "statistics", "shop.extras"]
-
-
-def test_what_is_shipped_beside_the_code(installed):
-    _, lines = run(installed, "installed_libraries", "--documents", "shop")
-    assert lines[0]["library"]["readme"] == "# Shop\n\nBuy.\n"
-    assert lines[0]["library"]["programs"] == ["import shop\nshop.total(1, 2)\n"]
 
 
 def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_path):

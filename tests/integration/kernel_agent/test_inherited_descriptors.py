@@ -114,46 +114,6 @@ def letters(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("carried", [True, False])
-def test_a_file_half_read_goes_on_in_both(letters, carried):
-    with letters.open() as file:
-        assert [next(file) for _ in range(3)][-1] == "line 2\n"
-        before = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-
-        def rest(keep):
-            assert clauses_of(keep, file.fileno(), carried=[str(letters.parent)] if carried else []) == []
-            return file.readlines()
-
-        in_child_rest = in_child(rest)
-        assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == before
-        assert file.readlines() == in_child_rest
-        assert in_child_rest[0] == "line 3\n"
-        assert in_child_rest[-1] == "line 4999\n"
-
-
-@pytest.mark.parametrize("mode", ["w", "a", "r+"])
-def test_what_a_child_writes_stays_with_it(letters, mode):
-    path = letters.with_name(f"other-{mode}")
-    path.write_text("old\n")
-    with path.open(mode) as file:
-        file.seek(0, os.SEEK_END)
-        file.write("buffered before the fork\n")
-
-        def write(keep):
-            assert clauses_of(keep, file.fileno()) == []
-            file.write("child\n")
-            file.flush()
-            return os.pread(os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY), 1000, 0).decode()
-
-        seen = in_child(write)
-        file.write("parent\n")
-    start = "" if mode == "w" else "old\n"
-    assert seen.replace("\0", "?").endswith("buffered before the fork\nchild\n")
-    if mode == "r+":  # only then could it read what was there
-        assert seen.startswith(start)
-    assert path.read_text() == start + "buffered before the fork\nparent\n"
-
-
 def test_a_carried_file_is_written_in_the_copy(letters, tmp_path):
     copy = tmp_path / "copy"
     copy.mkdir()
