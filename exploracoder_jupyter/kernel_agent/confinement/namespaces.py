@@ -111,8 +111,12 @@ def build_view(order: dict[str, Any]) -> int | None:
         syscalls.attach(tree, _ensure_exists(path, like=tree))
     for step in remaining:
         _mount_step(step)
-    if order["first"]:
-        _make_shared_mounts_read_only([*order["plan"], *order["after"]])
+    if order["first"]:  # except the home: no generation may write what later ones inherit
+        home = os.stat(BRANCH_HOME).st_dev
+        mounted = [target for kind, _, target in (*order["plan"], *order["after"]) if kind in ("tmpfs", "dev")]
+        for mount_point in dict.fromkeys(["/run", *mounted]):
+            if os.stat(mount_point).st_dev != home:
+                syscalls.make_read_only(mount_point, recursive=False)
     return proc
 
 
@@ -146,15 +150,6 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
     for step in plan:
         _mount_step(step)
     return after
-
-
-def _make_shared_mounts_read_only(steps: list[list[str]]) -> None:
-    """Make everything mounted here read-only except the home: no generation may write what later ones inherit."""
-    home = os.stat(BRANCH_HOME).st_dev
-    mounted = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
-    for mount_point in dict.fromkeys(["/run", *mounted]):
-        if os.stat(mount_point).st_dev != home:
-            syscalls.make_read_only(mount_point, recursive=False)
 
 
 def _renew_home(order: dict[str, Any]) -> None:

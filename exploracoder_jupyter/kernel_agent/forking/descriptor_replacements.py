@@ -14,7 +14,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.kernel_agent.forking import connection_peers
@@ -152,56 +152,33 @@ class DescriptorReplacer:
         return None, f"the {'terminal' if device[0] in _TERMINALS else 'device'} {descriptor.path} is closed"
 
     def _replace_file(self, descriptor: Descriptor) -> tuple[int | None, str]:
-        """Use the first method that works; each raises OSError if it does not."""
-        if self._is_excluded(descriptor):
-            return None, f"{descriptor.path} is closed: experiments have no copy of it"
+        """Use the first method that applies and works."""
+        path, linked = descriptor.path, descriptor.status.st_nlink > 0
+        own_path = self._path_in_copy(path)
+        copied = own_path is None or (os.path.isfile(own_path) and not os.path.islink(own_path))
+        if linked and not copied and not path.endswith(_DELETED):
+            return None, f"{path} is closed: experiments have no copy of it"
+        has_content = not descriptor.flags & _O_PATH and not path.startswith("/sys/")
         megabytes = descriptor.status.st_size // 2**20
-        large = f"{descriptor.path} can only be read: {megabytes} MB open for writing are not copied"
-        methods = [
-            (self._open_own_copy, ""),
-            (self._reopen_read_only, ""),
-            (self._open_memory_copy, ""),
-            (self._open_for_reading, large),
+        large = f"{path} can only be read: {megabytes} MB open for writing are not copied"
+        methods: list[tuple[bool, Callable[[], int], str]] = [
+            (linked and own_path is not None, lambda: _open(own_path or path, descriptor.flags), ""),
+            (descriptor.file not in self._written_files, lambda: self._open_for_reading(descriptor), ""),
+            (has_content, lambda: self._copies.open(descriptor), ""),
+            (True, lambda: self._open_for_reading(descriptor), large),
         ]
-        for method, clause in methods:
-            try:
-                new = method(descriptor)
-            except OSError:
-                continue
-            _seek(new, descriptor.offset)
-            return new, "" if clause and _is_mapped(descriptor.path) else clause
-        return None, f"{descriptor.path} is closed: it cannot be copied"
+        for applies, open_file, clause in methods:
+            new = None
+            with contextlib.suppress(OSError):
+                new = open_file() if applies else None
+            if new is not None:
+                _seek(new, descriptor.offset)
+                return new, "" if clause and _is_mapped(path) else clause
+        return None, f"{path} is closed: it cannot be copied"
 
     def _path_in_copy(self, path: str) -> str | None:
         folder = _innermost_folder(path, self._copied_folders)
         return None if folder is None else self._copied_folders[folder] + path[len(folder) :]
-
-    def _is_excluded(self, descriptor: Descriptor) -> bool:
-        """Return whether the path is in a folder that was copied without this file."""
-        own_path = self._path_in_copy(descriptor.path)
-        if own_path is None or descriptor.status.st_nlink == 0 or descriptor.path.endswith(_DELETED):
-            return False
-        try:
-            return not stat.S_ISREG(os.lstat(own_path).st_mode)
-        except OSError:
-            return True
-
-    def _open_own_copy(self, descriptor: Descriptor) -> int:
-        path = self._path_in_copy(descriptor.path)
-        if path is None or descriptor.status.st_nlink == 0:
-            raise FileNotFoundError(errno.ENOENT, "not carried", descriptor.path)
-        return _open(path, descriptor.flags)
-
-    def _reopen_read_only(self, descriptor: Descriptor) -> int:
-        """Reopen the parent's file, read-only, by the path visible to us."""
-        if descriptor.file in self._written_files:
-            raise PermissionError(errno.EACCES, "open for writing", descriptor.path)
-        return self._open_for_reading(descriptor)
-
-    def _open_memory_copy(self, descriptor: Descriptor) -> int:
-        if descriptor.flags & _O_PATH or descriptor.path.startswith("/sys/"):
-            raise OSError(errno.EINVAL, "no content to copy", descriptor.path)
-        return self._copies.open(descriptor)
 
     def _open_for_reading(self, descriptor: Descriptor) -> int:
         """Open for reading only: our copy of a carried file or the parent's own, but not a file that replaced it."""

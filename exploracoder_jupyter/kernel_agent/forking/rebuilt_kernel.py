@@ -16,7 +16,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 import zmq
@@ -121,7 +121,7 @@ def build_application(shell: Any, connection: dict[str, Any]) -> Any:
     config: Config = old_app.config.copy()
     for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
         config.IPKernelApp.pop(name, None)
-    with _restore_globals(), _hide_modules():
+    with _contained():
         app = type(old_app).instance(config=config, log=old_app.log)
         app.profile_dir = old_app.profile_dir
         app.transport, app.ip = connection["transport"], connection["ip"]
@@ -152,20 +152,11 @@ def _record_own_descriptors(shell: Any, inherited: Collection[int]) -> None:
 
 
 @contextlib.contextmanager
-def _restore_globals() -> Any:
-    """Undo the changes of a new application to process-wide handlers and functions."""
-    tornado = logging.getLogger("tornado")
-    handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
-    try:
-        yield
-    finally:
-        tornado.handlers[:] = handlers
-        faulthandler.enable, faulthandler.register = enable, register
+def _contained() -> Iterator[None]:
+    """Undo the changes of a new application to process-wide handlers and functions.
 
-
-@contextlib.contextmanager
-def _hide_modules() -> Any:
-    """Hide modules from a new kernel, which lists their files for its debugger: this would copy a page for each."""
+    Also hides the modules from its kernel, which lists their files for its debugger: this would copy a page for each.
+    """
 
     class System:
         modules: ClassVar[dict[str, Any]] = {}
@@ -173,12 +164,15 @@ def _hide_modules() -> Any:
         def __getattr__(self, name: str) -> Any:
             return getattr(sys, name)
 
-    ipkernel: Any = sys.modules["ipykernel.ipkernel"]
-    ipkernel.sys = System()
+    tornado, ipkernel = logging.getLogger("tornado"), sys.modules["ipykernel.ipkernel"]
+    handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
+    vars(ipkernel)["sys"] = System()
     try:
         yield
     finally:
-        ipkernel.sys = sys
+        vars(ipkernel)["sys"] = sys
+        tornado.handlers[:] = handlers
+        faulthandler.enable, faulthandler.register = enable, register
 
 
 def _descriptor_targets() -> dict[int, str]:

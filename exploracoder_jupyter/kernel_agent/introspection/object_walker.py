@@ -14,7 +14,7 @@ import pkgutil
 import sys
 import time
 import types
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -63,7 +63,7 @@ class ApiWalker:
         self.queue: deque[tuple[str, Any, int]] = deque()
         self.deferred: deque[tuple[str, Any, int]] = deque()
         self.private: dict[str, str] = {}
-        self.mentions: dict[str, int] = {}
+        self.mentions: Counter[str] = Counter()
         self.followed: set[str] = set()
         self.internal_callables: list[tuple[str, Any]] = []
         self.docs: list[str] = []
@@ -214,7 +214,7 @@ class ApiWalker:
             full_name, nested = ".".join(parts[: index + 1]), safe_getattr(value, parts[index])
             value = self._load(full_name) if nested is None and is_module(value) else nested
             if full_name in self.private and is_module(value):
-                self.mentions[full_name] = self.mentions.get(full_name, 0) + 1
+                self.mentions[full_name] += 1
                 package = safe_getattr(value, "__path__") is not None
                 if not package or (self.mentions[full_name] >= MIN_MENTIONS and self.scope.reexports(value)):
                     self.deferred.append((self.private[full_name], value, UNLISTED))

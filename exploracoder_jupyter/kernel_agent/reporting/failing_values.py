@@ -39,17 +39,17 @@ def values_in_expression(user_frame: UserFrame) -> list[tuple[str, Any]]:
 def describe_values(values: Sequence[Any]) -> dict[int, str]:
     """Describe each value in a few words, keyed by `id`. Unsafe code runs in a separate process."""
     by_id = {id(value): value for value in values}
-    results = forked_probe.run([partial(_send_description, value) for value in by_id.values()])
+
+    def send_description(value: Any, send: forked_probe.Send) -> None:
+        send(ShortFormatter(apart=True, letters=_MAX_CHARACTERS)(value))
+
+    results = forked_probe.run([partial(send_description, value) for value in by_id.values()])
     describe = ShortFormatter(apart=False, letters=_MAX_CHARACTERS)
     texts = {}
     for (key, value), result in zip(by_id.items(), results, strict=True):
         kind, text = type_path(value), result.pieces[0] if result.pieces else describe(value)
         texts[key] = text if text.startswith(kind) else f"{kind} {text}"
     return texts
-
-
-def _send_description(value: Any, send: forked_probe.Send) -> None:
-    send(ShortFormatter(apart=True, letters=_MAX_CHARACTERS)(value))
 
 
 def failing_nodes(user_frame: UserFrame) -> Iterator[ast.AST]:
