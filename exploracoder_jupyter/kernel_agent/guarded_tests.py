@@ -31,24 +31,22 @@ class TestPassed(Exception):
 class Guard(ModuleType):
     """What was saved before the program ran."""
 
-    def __init__(self, name: str, namespace: dict[str, Any]) -> None:
+    def __init__(self, name: str, imported: Iterable[str], namespace: dict[str, Any]) -> None:
+        """Save the modules that the tests import, and loaded ones that assertions come from."""
         super().__init__(name)
         self._namespace = namespace
         self._builtins = dict(vars(builtins))
         self._modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
         self._classes: list[tuple[type, dict[str, Any]]] = []
-
-    def protect(self, imported: Iterable[str]) -> None:
-        """Save the modules that the tests import, and loaded ones that assertions come from."""
-        for name in imported:
+        for module_name in imported:
             with suppress(Exception):  # a test that imports what is missing fails by itself
-                importlib.import_module(name)
-        asserting = [name for name in sys.modules if not set(_ASSERTING).isdisjoint(name.split("."))]
-        for name in {*imported, *asserting} & sys.modules.keys():
-            module = sys.modules[name]
+                importlib.import_module(module_name)
+        asserting = [one for one in sys.modules if not set(_ASSERTING).isdisjoint(one.split("."))]
+        for module_name in {*imported, *asserting} & sys.modules.keys():
+            module = sys.modules[module_name]
             code = {key: one for key, one in vars(module).items() if callable(one) or isinstance(one, ModuleType)}
-            self._modules[name] = (module, code)
-            if name in asserting:
+            self._modules[module_name] = (module, code)
+            if module_name in asserting:
                 self._classes += [(one, _methods(one)) for one in vars(module).values() if isinstance(one, type)]
 
     def run(self, code: str, proof: str) -> None:
@@ -75,9 +73,7 @@ class Guard(ModuleType):
 
 def install(name: str, imported: Iterable[str], namespace: dict[str, Any]) -> None:
     """Save what tests need, before the program runs, under this name in `sys.modules`."""
-    guard = Guard(name, namespace)
-    guard.protect(imported)
-    sys.modules[name] = guard
+    sys.modules[name] = Guard(name, imported, namespace)
     _remove_text(name)
 
 

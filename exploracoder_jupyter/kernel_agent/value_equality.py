@@ -53,7 +53,8 @@ def values_equal(actual: Any, expected: Any) -> bool:
 
 def _compare_by_operator(actual: Any, expected: Any) -> tuple[Any, Exception | None]:
     """Return the result of `==`, evaluated by the expected side first, skipping sides that equal anything."""
-    expected_type, actual_type = _type_of(expected), _type_of(actual)
+    expected_type: Any = type(expected)
+    actual_type: Any = type(actual)
     trusted = expected_type.__module__ == "unittest.mock" or not _equals_anything(expected)
     try:
         result = expected_type.__eq__(expected, actual) if trusted else NotImplemented
@@ -66,14 +67,11 @@ def _compare_by_operator(actual: Any, expected: Any) -> tuple[Any, Exception | N
 
 def _equals_anything(value: Any) -> bool:
     try:
-        result = _type_of(value).__eq__(value, object())
+        kind: Any = type(value)
+        result = kind.__eq__(value, object())
         return result is not NotImplemented and not hasattr(result, "__len__") and bool(result)
     except Exception:
         return False
-
-
-def _type_of(value: Any) -> Any:
-    return type(value)
 
 
 def _is_missing(value: Any) -> bool:

@@ -125,12 +125,12 @@ def _native_threads() -> set[str]:
 
 
 def _lost_workers() -> Iterator[Hazard]:
-    workers = find_workers()
-    for library, pool in workers.pools:
+    pools, threads, processes = find_workers()
+    for library, pool in pools:
         yield _refuse(library, f"{pool} is open, whose workers a fork leaves behind: using it there would wait forever")
     for names, words in (
-        (workers.threads, "experiments lack the background thread"),
-        (workers.processes, "experiments cannot wait for the process"),
+        (threads, "experiments lack the background thread"),
+        (processes, "experiments cannot wait for the process"),
     ):
         if names:
             plural = "" if len(names) == 1 else "es" if words.endswith("s") else "s"
@@ -138,18 +138,20 @@ def _lost_workers() -> Iterator[Hazard]:
 
 
 def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator[Hazard]:
-    resources = open_connections.find_open_resources(ports=_kernel_ports(), ours=ours)
-    for interface in resources.gpus:
+    targets = open_connections.descriptor_targets(ours)
+    for interface in open_connections.gpu_interfaces(targets):
         yield _refuse("", f"a GPU is in use through {interface}, which a fork cannot use")
     clients = sorted({module.partition(".")[0] for module, _ in variables} & _CLIENTS)
-    for connection in resources.connections:
+    names = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
+    ports = [getattr(_application(), name, 0) for name in names]
+    for connection in open_connections.outgoing_connections(targets, ports):
         peer = f"{connection.service} at {connection.peer}" if connection.service else connection.peer
         if connection.reconnects:
             yield _warn("", f"experiments lack the connection to {peer}")
         else:
             library = clients[0] if len(clients) == 1 else ""
             yield _refuse(library, f"a connection to {peer} is open, which a fork cannot share")
-    for kind, path in resources.databases:
+    for kind, path in open_connections.open_databases(targets):
         if not _is_own_database(path) and not (kind == "SQLite" and _SQLITE in variables):
             yield _warn(kind.lower(), f"the {kind} file {path} is open: writes to it by experiments remain private")
 
@@ -157,11 +159,6 @@ def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int
 def _application() -> object:
     kind = module_variable("ipykernel.kernelapp", "IPKernelApp")
     return kind.__dict__.get("_instance") if isinstance(kind, type) else None
-
-
-def _kernel_ports() -> list[int]:
-    names = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
-    return [getattr(_application(), name, 0) for name in names]
 
 
 def _is_own_database(path: str) -> bool:
@@ -173,7 +170,7 @@ def _is_own_database(path: str) -> bool:
 
 def _held_locks(namespace: Mapping[str, object]) -> Iterator[Hazard]:
     """Yield what no thread or process of a fork could release or serve: locks, data loaders with persistent workers."""
-    other_threads = bool(find_workers().threads)
+    _, other_threads, _ = find_workers()
     loader = module_variable("torch.utils.data", "DataLoader")
     for name, value in list(namespace.items()):
         if type(value) is loader and instance_attributes(value).get("_iterator") is not None:

@@ -25,11 +25,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
 from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
 from exploracoder_jupyter.kernel_agent.forking import (
-    context_variables,
     fork_channel,
     fork_hazards,
     process_fork,
@@ -61,7 +61,7 @@ def fork(shell: Any, address: str) -> None:
         except OSError as error:
             refused.append(error)
 
-    thread = threading.Thread(target=context_variables.latest_context(shell).run, args=(run,), name="explora-fork")
+    thread = threading.Thread(target=_latest_context(shell).run, args=(run,), name="explora-fork")
     thread.start()
     thread.join()
     if refused:
@@ -70,10 +70,32 @@ def fork(shell: Any, address: str) -> None:
 
 def listen(shell: Any, channel: socket.socket) -> threading.Thread:
     """Serve the engine's requests in a separate thread until the channel closes."""
-    context_variables.track_context(shell)
+    track_context(shell)
     thread = threading.Thread(target=_serve_requests, args=(shell, channel), daemon=True, name="explora-line")
     thread.start()
     return thread
+
+
+def track_context(shell: Any) -> None:
+    """Store the context variables now and after every cell: a thread that forks cannot read those of another thread.
+
+    Call this in the thread that runs the cells; repeating is fine. What a running cell has set is not included.
+    """
+    if not hasattr(shell, "explora_context"):
+
+        def store(_result: Any) -> None:
+            shell.explora_context = copy_context()
+
+        shell.events.register("post_run_cell", store)
+    shell.explora_context = copy_context()
+
+
+def _latest_context(shell: Any) -> Context:
+    """Return a copy of the context for the next cell, as far as this thread can know it."""
+    context = getattr(shell, "explora_context", None)
+    if isinstance(context, Context) and threading.current_thread() is not threading.main_thread():
+        return context.copy()
+    return copy_context()
 
 
 def _serve_requests(shell: Any, channel: socket.socket) -> NoReturn:
@@ -94,7 +116,7 @@ def _handle_fork_request(shell: Any, channel: socket.socket, descriptor: int, me
         try:
             refusal = _refusal_reason(shell, channel, message)
             if not refusal:
-                context_variables.latest_context(shell).run(_fork, shell, lambda: child_channel, parent_channel=channel)
+                _latest_context(shell).run(_fork, shell, lambda: child_channel, parent_channel=channel)
         except Exception as error:
             refusal = {"error": f"{type(error).__name__}: {error}"}
         if refusal:  # answer in place of the child, after reading its order: unread data would reset the connection

@@ -14,7 +14,6 @@ import sys
 import threading
 import types
 from collections.abc import Mapping
-from typing import NamedTuple
 
 _IGNORED_MODULES = {
     *("IPython", "anyio", "comm", "exploracoder_jupyter", "ipykernel", "jupyter_client", "tornado", "zmq"),
@@ -31,19 +30,12 @@ _RECREATED_THREADS = ("asyncio_", "Dask-Offload")
 _POOL_PROCESSES = {"PoolWorker": "a multiprocessing pool", "Manager": "a multiprocessing manager"}
 
 
-class Workers(NamedTuple):
-    """Threads and processes that a fork loses."""
+def find_workers() -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Inspect all Python threads except this one and the main one, and multiprocessing's children.
 
-    pools: list[tuple[str, str]]
-    """Library (empty for the standard library) and description, e.g. `a thread pool`."""
-    threads: list[str]
-    """Names of other threads."""
-    processes: list[str]
-    """Names of child processes that were started through multiprocessing and do not belong to a pool."""
-
-
-def find_workers() -> Workers:
-    """Inspect all Python threads except this one and the main one, and multiprocessing's children."""
+    Returns pools, each as its library (empty for the standard library) and description (`a thread pool`), and the names
+    of threads and processes that belong to none.
+    """
     # Dask keeps one pool per computing thread, so a fork creates another.
     dask = instance_attributes(module_variable("dask.threaded", "default_pool")).get("_threads")
     skipped = {threading.current_thread(), threading.main_thread(), *(dask if isinstance(dask, set) else ())}
@@ -56,7 +48,7 @@ def find_workers() -> Workers:
     children = _child_processes()
     pools |= {("", kind) for name in children for marker, kind in _POOL_PROCESSES.items() if marker in name}
     threads = [thread.name for thread, module in modules.items() if module.partition(".")[0] not in _IGNORED_MODULES]
-    return Workers(sorted(pools), threads, [] if pools else children)
+    return sorted(pools), threads, [] if pools else children
 
 
 def instance_attributes(instance: object) -> Mapping[str, object]:

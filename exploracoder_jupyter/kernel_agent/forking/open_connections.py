@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from exploracoder_jupyter.kernel_agent.forking.connection_peers import (
@@ -51,36 +51,27 @@ class Connection(NamedTuple):
     """Whether clients of this kind notice a lost connection and reconnect: HTTP, desktop services."""
 
 
-class OpenResources(NamedTuple):
-    """Connections, databases and GPUs in use."""
-
-    connections: list[Connection]
-    databases: list[tuple[str, str]]
-    """Open database files: `SQLite` or `DuckDB`, and the path."""
-    gpus: list[str]
-    """GPU interfaces in use: `CUDA`, `ROCm`."""
-
-
-def find_open_resources(*, ports: Iterable[int] = (), ours: Iterable[int] = ()) -> OpenResources:
-    """Inspect all open descriptors; takes about 10 microseconds each.
-
-    `ports`: local ports that the kernel serves; `ours`: descriptors to skip.
-    """
+def descriptor_targets(ours: Iterable[int] = ()) -> dict[int, str]:
+    """Return the targets of this process's open descriptors except `ours`, as listed in `/proc/self/fd`."""
     targets = {}
-    for name in os.listdir("/proc/self/fd"):
+    for number in sorted({*map(int, os.listdir("/proc/self/fd"))}.difference(ours)):
         with contextlib.suppress(OSError):  # the listing's own descriptor, and those that other threads close
-            targets[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    for descriptor in ours:
-        targets.pop(descriptor, None)
-    sockets = [descriptor for descriptor, target in targets.items() if target.startswith("socket:")]
-    files = [(descriptor, target) for descriptor, target in targets.items() if target.startswith("/")]
-    databases = [(kind, path) for descriptor, path in files if (kind := _database_kind(descriptor, path))]
-    gpus = [_GPU_DEVICES[path] for _, path in files if path in _GPU_DEVICES]
-    return OpenResources(_outgoing_connections(sockets, set(ports)), sorted(set(databases)), sorted(set(gpus)))
+            targets[number] = os.readlink(f"/proc/self/fd/{number}")
+    return targets
+
+
+def gpu_interfaces(targets: Mapping[int, str]) -> list[str]:
+    """Return the GPU interfaces in use: `CUDA`, `ROCm`."""
+    return sorted({_GPU_DEVICES[path] for path in targets.values() if path in _GPU_DEVICES})
+
+
+def open_databases(targets: Mapping[int, str]) -> list[tuple[str, str]]:
+    """Return the open database files: `SQLite` or `DuckDB`, and the path."""
+    return sorted({(kind, path) for number, path in targets.items() if (kind := _database_kind(number, path))})
 
 
 def _database_kind(descriptor: int, path: str) -> str:
-    if path.startswith(("/dev/", "/proc/", "/sys/")):
+    if not path.startswith("/") or path.startswith(("/dev/", "/proc/", "/sys/")):
         return ""
     with contextlib.suppress(OSError):
         head = os.pread(descriptor, 16, 0) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
@@ -90,11 +81,13 @@ def _database_kind(descriptor: int, path: str) -> str:
     return ""
 
 
-def _outgoing_connections(sockets: list[int], ports: set[int]) -> list[Connection]:
+def outgoing_connections(targets: Mapping[int, str], ports: Iterable[int]) -> list[Connection]:
+    """Return the connections to peers elsewhere; `ports` are the local ones that the kernel serves."""
+    sockets = [descriptor for descriptor, target in targets.items() if target.startswith("socket:")]
     ends = {descriptor: (local_address(descriptor), peer_address(descriptor)) for descriptor in sockets}
     # Both ends may be in this process, as with an in-process debugger.
     local_addresses = {local for local, _ in ends.values()}
-    served = ports | {local[1] for descriptor, (local, _) in ends.items() if local and is_listening(descriptor)}
+    served = {*ports} | {local[1] for descriptor, (local, _) in ends.items() if local and is_listening(descriptor)}
     return [
         _connection_to(peer)
         for descriptor, (local, peer) in ends.items()

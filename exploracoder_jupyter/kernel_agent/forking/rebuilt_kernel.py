@@ -23,10 +23,13 @@ import zmq
 from traitlets.config import Config
 from zmq.utils import garbage
 
+from exploracoder_jupyter.kernel_agent.forking.open_connections import descriptor_targets
+
 _UNCOLLECTED: list[object] = []
 """Objects that must never be garbage-collected."""
 _own_descriptors: dict[int, str] = {}
-"""Descriptors opened by the application made here, with their targets: a number may be reused later."""
+"""Descriptors opened by the application made here, with their targets, which are unique for sockets and pipes: a number
+may be reused later."""
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 _STEPS = (
     "init_sockets",
@@ -50,7 +53,7 @@ def standard_streams() -> set[int]:
 
 def own_descriptors() -> set[int]:
     """Return the descriptors that the application made here has opened and that are still open."""
-    return {descriptor for descriptor, target in _own_descriptors.items() if _descriptor_target(descriptor) == target}
+    return {descriptor for descriptor, _ in _own_descriptors.items() & descriptor_targets().items()}
 
 
 def close_own_descriptors(keep: Collection[int]) -> None:
@@ -113,7 +116,7 @@ def _reset_zmq_collector() -> None:
 
 def build_application(shell: Any, connection: dict[str, Any]) -> Any:
     """Build a kernel application around the shell that serves this connection; the caller starts it."""
-    old_kernel, inherited = shell.kernel, _descriptor_targets()
+    old_kernel, inherited = shell.kernel, descriptor_targets()
     old_app = old_kernel.parent
     asyncio.set_event_loop(asyncio.new_event_loop())
     for cls in (type(old_app), type(old_kernel)):
@@ -145,7 +148,7 @@ def _record_own_descriptors(shell: Any, inherited: Collection[int]) -> None:
 
     def record(_info: Any) -> None:
         shell.events.unregister("pre_run_cell", record)
-        opened = _descriptor_targets()
+        opened = descriptor_targets()
         _own_descriptors.update({number: opened[number] for number in opened.keys() - inherited})
 
     shell.events.register("pre_run_cell", record)
@@ -173,17 +176,3 @@ def _contained() -> Iterator[None]:
         vars(ipkernel)["sys"] = sys
         tornado.handlers[:] = handlers
         faulthandler.enable, faulthandler.register = enable, register
-
-
-def _descriptor_targets() -> dict[int, str]:
-    """Return the target of each open descriptor; targets of sockets and pipes are unique."""
-    descriptors = map(int, os.listdir("/proc/self/fd"))
-    return {descriptor: target for descriptor in descriptors if (target := _descriptor_target(descriptor))}
-
-
-def _descriptor_target(descriptor: int) -> str:
-    """Return an empty string for a closed descriptor, such as that of the listing itself."""
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return ""

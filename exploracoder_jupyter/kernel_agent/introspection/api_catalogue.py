@@ -43,10 +43,12 @@ class Catalogue:
         entry = self.objects.get(id(value))
         name = path.rpartition(".")[2]
         if entry is None:
-            doc = documentation(value)
-            entry = self.objects[id(value)] = PublicObject(
-                value, kind, doc, _signature_of(value, kind, doc, name, bound=bound)
-            )
+            doc, call = documentation(value), CallSignature()
+            if kind in CALLABLE_KINDS:
+                call = call_signature(value, doc, (name, string_attribute(value, "__name__") or name), bound=bound)
+            elif kind == "property":
+                call = property_type(value)
+            entry = self.objects[id(value)] = PublicObject(value, kind, doc, call)
         other_name = string_attribute(value, "__name__") not in (name, None)
         entry.paths.append(((tier, path.count(".") + inherited, inherited, other_name, len(entry.paths)), path))
 
@@ -101,9 +103,3 @@ class Catalogue:
             yield f"{other}.{name}"
         if parent in self._modules:
             yield from (f"{other}.{name}" for other in self._module_aliases(parent))
-
-
-def _signature_of(value: Any, kind: str, doc: str, name: str, *, bound: bool) -> CallSignature:
-    if kind in CALLABLE_KINDS:
-        return call_signature(value, doc, (name, string_attribute(value, "__name__") or name), bound=bound)
-    return property_type(value) if kind == "property" else CallSignature()

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 _Result = TypeVar("_Result")
+_Default = TypeVar("_Default")
 
 
-def attempt(function: Callable[..., _Result], *arguments: Any, default: _Result) -> _Result:
+def attempt(function: Callable[..., _Result], *arguments: Any, default: _Default) -> _Result | _Default:
     """Return the result of a function, or the default if it raises anything but an interrupt."""
     try:
         return function(*arguments)

@@ -8,10 +8,11 @@ in this process.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting import failure_report, touched_files
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt
 from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import WarningCapture
 from exploracoder_jupyter.kernel_agent.reporting.changed_names import Snapshot, find_changes, take_snapshot
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
@@ -21,7 +22,6 @@ MIME = "application/vnd.exploracoder.cell+json"
 _MAX_CHANGES = 60
 _MAX_CHARACTERS = 4_000
 """For all summaries together; values beyond this only get their first line."""
-_Result = TypeVar("_Result")
 _MIN_MEMORY_GROWTH = 1_000_000
 """Bytes of growth that justify a report on their own."""
 
@@ -55,10 +55,14 @@ class CellReporter:
         if self._running is not None and self._running[1] is request:
             return  # a cell run by another cell, for example by `%%capture`, is part of that cell
         self._running = info.raw_cell, request
-        self._names = _attempt(lambda: take_snapshot(self._shell.user_ns, self._shell.transform_cell(info.raw_cell)))
+        # A cell may break whatever these functions need.
+        self._names = attempt(self._snapshot, info.raw_cell, default=None)
         self._memory = _memory()
         for function in (self._displays.renew, self._files.start, self._warnings.start):
-            _attempt(function)
+            attempt(function, default=None)
+
+    def _snapshot(self, cell: str) -> dict[str, Snapshot] | None:
+        return take_snapshot(self._shell.user_ns, self._shell.transform_cell(cell))
 
     def _finish_cell(self, result: Any) -> None:
         if self._running is None or self._running[0] != result.info.raw_cell:
@@ -73,14 +77,14 @@ class CellReporter:
             return
 
     def _content(self, result: Any) -> dict[str, Any]:
-        warnings, logs = _attempt(self._warnings.stop) or ([], [])
+        warnings, logs = attempt(self._warnings.stop, default=([], []))
         error = result.error_in_exec or result.error_before_exec
         return {
             "memory": max(0, _memory() - self._memory),
-            "changes": _attempt(lambda: list(self._changes(result))) or [],
+            "changes": attempt(lambda: list(self._changes(result)), default=[]),
             "warnings": warnings,
             "logs": logs,
-            "files": _attempt(self._files.stop) or [],
+            "files": attempt(self._files.stop, default=[]),
             "failure": failure_report.build_report(error, self._shell.user_ns) if error is not None else None,
         }
 
@@ -103,14 +107,6 @@ class CellReporter:
                 "schema": schema,
                 "before": change.before,
             }
-
-
-def _attempt(function: Callable[[], _Result]) -> _Result | None:
-    """Return the result, or None if the cell has broken something that the function needs."""
-    try:
-        return function()
-    except Exception:
-        return None
 
 
 def _first_line(text: str) -> str:
