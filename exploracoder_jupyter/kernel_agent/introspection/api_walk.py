@@ -11,7 +11,6 @@ import argparse
 import importlib
 import json
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -48,7 +47,7 @@ def walk(
             return True
         emit({"error": "import", "library": name, "detail": f"{type(error).__name__}: {error}"})
         return False
-    scope = Scope(name, beside, root=library_root(module, name, sys.modules))
+    scope = Scope(name, beside, root=library_root(module, name))
     walker = ApiWalker(scope, seconds=seconds, emit=emit, without=without)
     walker.run(module)
     if not walker.catalogue.objects and _walk_stubs(name, emit):

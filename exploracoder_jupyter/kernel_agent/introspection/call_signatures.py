@@ -100,32 +100,22 @@ def property_type(value: Any) -> CallSignature:
 
 def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
     """Return the signature that starts a docstring, such as `dot(a, b, out=None) -> array`; empty if there is none."""
-    start = _find_opening(doc, (*names, "__init__"))
-    end = 0 if start is None else _find_closing(doc, start)
-    if not end:
-        return CallSignature()
-    text = SELF_PARAMETER.sub("(", " ".join(doc[start:end].split()))
-    result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[end:])
-    return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
-
-
-def _find_opening(doc: str, names: Sequence[str]) -> int | None:
-    """Return the position of a written signature's opening parenthesis; for numbered overloads, of the first."""
     opening = WRITTEN_SIGNATURE.match(doc)
-    if opening and opening.group(1) in names:
-        numbered = NUMBERED_SIGNATURE.search(doc, opening.end(), opening.end() + 400)
-        return (numbered if numbered and numbered.group(1) == opening.group(1) else opening).end() - 1
-    return 0 if NAMELESS_SIGNATURE.match(doc) else None
-
-
-def _find_closing(doc: str, start: int) -> int:
-    """Return the position after the parenthesis that closes the one at `start`; 0 if there is none."""
+    if opening and opening.group(1) in (*names, "__init__"):
+        numbered = NUMBERED_SIGNATURE.search(doc, opening.end(), opening.end() + 400)  # the first of overloads
+        start = (numbered if numbered and numbered.group(1) == opening.group(1) else opening).end() - 1
+    elif NAMELESS_SIGNATURE.match(doc):
+        start = 0
+    else:
+        return CallSignature()
     depth = 0
     for position in range(start, min(len(doc), start + MAX_WRITTEN_SIGNATURE)):
         depth += (doc[position] in "([{") - (doc[position] in ")]}")
         if not depth:
-            return position + 1
-    return 0
+            text = SELF_PARAMETER.sub("(", " ".join(doc[start : position + 1].split()))
+            result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[position + 1 :])
+            return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
+    return CallSignature()
 
 
 def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:

@@ -38,14 +38,14 @@ def is_namespace(spec: ModuleSpec) -> bool:
     return spec.submodule_search_locations is not None and not spec.has_location
 
 
-def library_root(module: Any, name: str, modules: dict[str, Any]) -> str:
+def library_root(module: Any, name: str) -> str:
     """Return the prefix of all paths of the library with this name: its outermost package that has a file.
 
-    Other parts of the same namespace may belong to other libraries. `modules`: the imported modules.
+    Other parts of the same namespace may belong to other libraries.
     """
     parts = name.split(".")
     for length in range(1, len(parts) + 1):
-        loaded = modules.get(".".join(parts[:length]))
+        loaded = sys.modules.get(".".join(parts[:length]))
         if loaded is not None and hasattr(loaded, "__path__") and getattr(loaded, "__file__", None):
             return ".".join(parts[:length])
     return name if hasattr(module, "__path__") or len(parts) == 1 else ".".join(parts[:-1])

@@ -44,7 +44,10 @@ def returned_classes(
     for found in objects:
         sections = ("".join(groups) for groups in RETURNS_SECTION.findall(found.doc))
         names.update(word for text in (found.call.returns, *sections) for word in WORD.findall(text))
-    for module in sorted(_defining_modules(objects, names, scope)):
+    sources = {string_attribute(found.value, "__module__") for found in objects if not is_class(found.value)}
+    files = {string_attribute(sys.modules.get(source or ""), "__file__") or "" for source in sources}
+    imported = [item for file in files for item in type_checking_imports(file).items() if item[0] in names]
+    for module in sorted({module for _, module in imported if scope.contains(module) and is_public_path(module)}):
         load(module)
     public_classes = _public_classes(scope)
     counts = Counter(cls.__name__ for cls, _ in public_classes.values())
@@ -53,14 +56,6 @@ def returned_classes(
             yield path, cls
             bases = [public_classes[id(base)] for base in cls.__mro__[1:] if id(base) in public_classes]
             yield from ((outer, base) for base, outer in bases if outer != definition_path(base))
-
-
-def _defining_modules(objects: Iterable[PublicObject], names: set[str], scope: Scope) -> set[str]:
-    """Return modules from which the source files of these APIs import such names for type checkers only."""
-    modules = {string_attribute(found.value, "__module__") for found in objects if not is_class(found.value)}
-    files = {string_attribute(sys.modules.get(module or ""), "__file__") or "" for module in modules}
-    imported = (item for file in sorted(files) for item in type_checking_imports(file).items())
-    return {module for name, module in imported if name in names and scope.contains(module) and is_public_path(module)}
 
 
 def _public_classes(scope: Scope) -> dict[int, tuple[Any, str]]:

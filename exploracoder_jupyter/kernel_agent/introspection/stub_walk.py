@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, is_public_path
@@ -46,8 +47,8 @@ def stub_path(name: str) -> str:
 def stub_rows(name: str) -> Iterator[dict[str, Any]]:
     """Yield a row for each public object in the stubs of the library with this name."""
     location = stub_path(name)
-    files = [(name, location)] if location.endswith(".pyi") else [*_files(location, name)] if location else []
-    stubs = {module: stub for module, file in files[:MAX_FILES] if (stub := read_stub(module, file))}
+    files = [(name, location)] if location.endswith(".pyi") else _files(location, name) if location else ()
+    stubs = {module: stub for module, file in islice(files, MAX_FILES) if (stub := read_stub(module, file))}
     paths: dict[tuple[str, str], list[str]] = {}
     for module, stub in stubs.items():
         for exported in _public_names(stub) if is_public_path(module) else ():
