@@ -10,23 +10,17 @@ import base64
 import json
 import runpy
 import sys
-from typing import Any
 
 from exploracoder_jupyter.kernel_agent.confinement import resource_limits
 
-
-def apply_limits(limits: dict[str, Any]) -> None:
-    """Apply the limits permanently to this process and all its descendants."""
+if __name__ == "__main__":
+    limits = json.loads(sys.argv[1])
     program = limits.pop("filter", None)
     resource_limits.apply(limits)
     if program:
         from exploracoder_jupyter.kernel_agent.confinement import syscalls  # Linux only
 
         syscalls.install_program(base64.b64decode(program))
-
-
-if __name__ == "__main__":
-    apply_limits(json.loads(sys.argv[1]))
     module = sys.argv[2]
     del sys.argv[1:3]
     if module != "kernel_startup":

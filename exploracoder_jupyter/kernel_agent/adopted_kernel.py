@@ -18,14 +18,11 @@ import tempfile
 import threading
 import time
 import zlib
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_transfer
 from exploracoder_jupyter.kernel_agent.confinement import child_processes, resource_limits, written_files_archive
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _CHUNK_BYTES = 1 << 20
 _CHECK_SECONDS = 1.0
@@ -40,8 +37,13 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     may be loaded).
     """
     archive = os.path.join(folder, "kernel_agent.zip")
-    _remove_own_package(archive)
-    _enter_folder(folder)
+    sys.path[:] = [entry for entry in sys.path if entry != archive]
+    for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
+        del sys.modules[name]  # this package must not affect imports in cells
+    os.chdir(os.path.join(folder, "work"))
+    os.environ["TMPDIR"] = os.path.join(folder, "tmp")
+    os.mkdir(os.environ["TMPDIR"])
+    tempfile.tempdir = None
     adopted = AdoptedKernel(folder, options["limits"])
     adopted.expect(options["seconds"])
     if os.name == "posix":
@@ -71,28 +73,18 @@ class AdoptedKernel:
         """Exit this kernel unless it is called again within so many seconds."""
         self._deadline = time.monotonic() + seconds
         if self._deadline_thread is None:
-            self._deadline_thread = threading.Thread(
-                target=self._exit_after_deadline, daemon=True, name="explora-deadline"
-            )
+            run = self._exit_after_deadline
+            self._deadline_thread = threading.Thread(target=run, daemon=True, name="explora-deadline")
             self._deadline_thread.start()
 
     def start(self, module: str, arguments: list[str]) -> None:
         """Run a module of this package as a program; `read` returns its output."""
         folder = tempfile.mkdtemp()
         self._output_path, self._errors_path, self._offset = os.path.join(folder, "out"), os.path.join(folder, "err"), 0
+        archive = os.path.join(self._folder, "kernel_agent.zip")
+        command = [sys.executable, archive, json.dumps(self._limits), module, *arguments]
         with open(self._output_path, "wb") as output, open(self._errors_path, "wb") as errors:
-            self._program = subprocess.Popen(
-                [
-                    sys.executable,
-                    os.path.join(self._folder, "kernel_agent.zip"),
-                    json.dumps(self._limits),
-                    module,
-                    *arguments,
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-            )
+            self._program = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
 
     def read(self) -> str:
         """Return the program's new output, up to a megabyte, as base64 of compressed JSON.
@@ -105,7 +97,11 @@ class AdoptedKernel:
         data = self._next_chunk()
         if not data and status is None:
             time.sleep(_WAIT_SECONDS)
-        return _encode_reply(data, None if data else status, self._last_error_line() if status and not data else "")
+        words = ""
+        if status and not data:
+            with open(self._errors_path, encoding="utf-8", errors="replace") as file:
+                words = (file.read().strip().splitlines() or ["it gave no reason."])[-1]
+        return _encode_reply(data, None if data else status, words)
 
     def pack(self, most: int) -> None:
         """Archive at most `most` bytes of files written in the working directory; `fetch` returns the archive."""
@@ -124,11 +120,6 @@ class AdoptedKernel:
         self._offset += len(data)
         return data
 
-    def _last_error_line(self) -> str:
-        with open(self._errors_path, encoding="utf-8", errors="replace") as file:
-            lines = file.read().strip().splitlines()
-        return lines[-1] if lines else "it gave no reason."
-
     def _exit_after_deadline(self) -> None:
         while time.monotonic() < self._deadline:
             time.sleep(_CHECK_SECONDS)
@@ -138,18 +129,3 @@ class AdoptedKernel:
 def _encode_reply(data: bytes, status: int | None, message: str) -> str:
     reply = {"data": base64.b64encode(data).decode(), "status": status, "words": message}
     return base64.b64encode(zlib.compress(json.dumps(reply).encode())).decode()
-
-
-def _remove_own_package(archive: str) -> None:
-    """Remove this package from the import path and from `sys.modules`, so that it does not affect imports in cells."""
-    sys.path[:] = [entry for entry in sys.path if entry != archive]
-    for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
-        del sys.modules[name]
-
-
-def _enter_folder(folder: str) -> None:
-    os.chdir(os.path.join(folder, "work"))
-    temporary = os.path.join(folder, "tmp")
-    os.mkdir(temporary)
-    os.environ["TMPDIR"] = temporary
-    tempfile.tempdir = None

@@ -17,7 +17,7 @@ import linecache
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _ASSERTING = ("unittest", "testing", "_testing")
@@ -31,32 +31,26 @@ class TestPassed(Exception):
 class Guard(ModuleType):
     """What was saved before the program ran."""
 
-    def __init__(self, name: str, namespace: dict[str, Any]) -> None:
+    def __init__(self, name: str, imported: Iterable[str], namespace: dict[str, Any]) -> None:
+        """Save the modules that the tests import, and loaded ones that assertions come from."""
         super().__init__(name)
         self._namespace = namespace
         self._builtins = dict(vars(builtins))
         self._modules: dict[str, tuple[ModuleType, dict[str, Any]]] = {}
         self._classes: list[tuple[type, dict[str, Any]]] = []
-
-    def protect(self, imported: Iterable[str]) -> None:
-        """Save the modules that the tests import, and loaded ones that assertions come from."""
-        for name in imported:
+        for module_name in imported:
             with suppress(Exception):  # a test that imports what is missing fails by itself
-                importlib.import_module(name)
-        asserting = [name for name in sys.modules if not set(_ASSERTING).isdisjoint(name.split("."))]
-        for name in {*imported, *asserting} & sys.modules.keys():
-            module = sys.modules[name]
-            self._modules[name] = (module, {key: value for key, value in vars(module).items() if _is_code(value)})
-            if name in asserting:
+                importlib.import_module(module_name)
+        asserting = [one for one in sys.modules if not set(_ASSERTING).isdisjoint(one.split("."))]
+        for module_name in {*imported, *asserting} & sys.modules.keys():
+            module = sys.modules[module_name]
+            code = {key: one for key, one in vars(module).items() if callable(one) or isinstance(one, ModuleType)}
+            self._modules[module_name] = (module, code)
+            if module_name in asserting:
                 self._classes += [(one, _methods(one)) for one in vars(module).values() if isinstance(one, type)]
 
     def run(self, code: str, proof: str) -> None:
-        """Run a test.
-
-        Raises:
-            TestPassed: it ran to its end.
-            BaseException: whatever the test raises.
-        """
+        """Run a test; raises TestPassed if it ran to its end, and otherwise whatever the test raises."""
         self._restore()
         _remove_text(proof)
         program = compile(code, "<test>", "exec", dont_inherit=True)
@@ -79,46 +73,30 @@ class Guard(ModuleType):
 
 def install(name: str, imported: Iterable[str], namespace: dict[str, Any]) -> None:
     """Save what tests need, before the program runs, under this name in `sys.modules`."""
-    guard = Guard(name, namespace)
-    guard.protect(imported)
-    sys.modules[name] = guard
+    sys.modules[name] = Guard(name, imported, namespace)
     _remove_text(name)
 
 
-def _is_code(value: object) -> bool:
-    return callable(value) or isinstance(value, ModuleType)
-
-
 def _methods(kind: type) -> dict[str, Any]:
-    methods: dict[str, Any] = {}
-    if kind.__module__ != "builtins":
-        methods = {name: value for name, value in vars(kind).items() if isinstance(value, _METHOD_TYPES)}
-    return methods
-
-
-_METHOD_TYPES: tuple[type, ...] = (type(_methods), classmethod, staticmethod, property)
+    if kind.__module__ == "builtins":
+        return {}
+    kinds = (FunctionType, classmethod, staticmethod, property)
+    return {name: value for name, value in vars(kind).items() if isinstance(value, kinds)}
 
 
 def _remove_text(mark: str) -> None:
     """Remove the texts that contain the mark from the history of cells and the cache of their source."""
-    for steps in (_clear_history, _clear_sources):
-        with suppress(Exception):
-            steps(mark)
-
-
-def _clear_history(mark: str) -> None:
-    shell = sys.modules["IPython"].get_ipython()
-    history, namespace = shell.history_manager, shell.user_ns
-    for name in ("_i00", "_i", "_ii", "_iii"):
-        setattr(history, name, "")
-    for texts in (history.input_hist_parsed, history.input_hist_raw):
-        texts[:] = ["" if mark in text else text for text in texts]
-    for name, value in list(namespace.items()):
-        if name.startswith("_i") and isinstance(value, str) and mark in value:
-            namespace[name] = ""
-
-
-def _clear_sources(mark: str) -> None:
-    for name, entry in list(linecache.cache.items()):
-        if any(mark in str(part) for part in entry):
-            del linecache.cache[name]
+    with suppress(Exception):
+        shell = sys.modules["IPython"].get_ipython()
+        history, namespace = shell.history_manager, shell.user_ns
+        for name in ("_i00", "_i", "_ii", "_iii"):
+            setattr(history, name, "")
+        for texts in (history.input_hist_parsed, history.input_hist_raw):
+            texts[:] = ["" if mark in text else text for text in texts]
+        for name, value in list(namespace.items()):
+            if name.startswith("_i") and isinstance(value, str) and mark in value:
+                namespace[name] = ""
+    with suppress(Exception):
+        for name, entry in list(linecache.cache.items()):
+            if any(mark in str(part) for part in entry):
+                del linecache.cache[name]

@@ -21,11 +21,12 @@ from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_rep
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
-    child_processes.lead_own_group()
     exit_with_starter.watch_starter()
     if options.get("reap"):
         child_processes.adopt_orphans()
-    _remove_own_package()
+    del sys.path[0]  # the zip that this process was started from
+    for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
+        del sys.modules[name]
     from ipykernel.kernelapp import IPKernelApp
 
     bounded_output.OutputLimits(options["output"]).install()
@@ -37,13 +38,6 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(kernel_fork.fork, app.shell)
     app.start()
-
-
-def _remove_own_package() -> None:
-    """Remove the zip that this process was started from (`sys.path[0]`) and this package's modules."""
-    del sys.path[0]
-    for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
-        del sys.modules[name]
 
 
 if __name__ == "__main__":

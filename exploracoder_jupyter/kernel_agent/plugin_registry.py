@@ -32,7 +32,6 @@ class Plugin(NamedTuple):
     """One registered entry point."""
 
     group: str
-    """One of `GROUPS`."""
     name: str
     value: str
     """What to import: `module` or `module:attribute`."""
@@ -59,7 +58,10 @@ class Plugin(NamedTuple):
 @cache
 def own_plugins() -> tuple[Plugin, ...]:
     """Return this package's own plugins; empty if its metadata is missing."""
-    return tuple(_read_source_tree() or _read_metadata())
+    from importlib import metadata
+
+    own = metadata.distributions(name=PACKAGE, path=[_HOME])
+    return tuple(_read_source_tree() or (plugin for one in own for plugin in _plugins_of(one, PACKAGE)))
 
 
 @cache
@@ -77,26 +79,16 @@ def clear() -> None:
 def _read_source_tree() -> list[Plugin]:
     import tomllib
 
-    try:
-        with open(os.path.join(_HOME, "pyproject.toml"), "rb") as file:
-            project = tomllib.load(file)["project"]
-    except (OSError, KeyError, tomllib.TOMLDecodeError):
-        return []
-    if project.get("name") != PACKAGE:
-        return []
+    project: dict[str, Any] = {}
+    path = os.path.join(_HOME, "pyproject.toml")
+    with suppress(OSError, KeyError, tomllib.TOMLDecodeError), open(path, "rb") as file:
+        project = tomllib.load(file)["project"]
     return [
         Plugin(group.removeprefix(PREFIX), name, value, PACKAGE, project["version"])
-        for group, entries in project["entry-points"].items()
+        for group, entries in (project["entry-points"].items() if project.get("name") == PACKAGE else ())
         if group.startswith(PREFIX)
         for name, value in entries.items()
     ]
-
-
-def _read_metadata() -> Iterator[Plugin]:
-    from importlib import metadata
-
-    for distribution in metadata.distributions(name=PACKAGE, path=[_HOME]):
-        yield from _plugins_of(distribution, PACKAGE)
 
 
 @cache
@@ -114,14 +106,14 @@ def _foreign_plugins() -> tuple[Plugin, ...]:
 
 def search_path() -> list[str]:
     """Return the import path without the working directory."""
-    return [entry for entry in sys.path if entry and not _is_working_directory(entry)]
-
-
-def _is_working_directory(entry: str) -> bool:
-    try:
-        return os.path.samefile(entry, os.curdir)
-    except OSError:  # one of them does not exist
-        return False
+    found = []
+    for entry in filter(None, sys.path):
+        same = False
+        with suppress(OSError):  # one of them may not exist
+            same = os.path.samefile(entry, os.curdir)
+        if not same:
+            found.append(entry)
+    return found
 
 
 def _plugins_of(distribution: Distribution, name: str) -> Iterator[Plugin]:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 Json = dict[str, Any]
@@ -75,38 +75,33 @@ def _run(request: Json, folder: str) -> Json:
     log = os.path.join(folder, "report.jsonl")
     with open(os.path.join(folder, "explora_report.py"), "w", encoding="utf-8") as file:
         file.write(_PLUGIN)
-    shell = bool(request["command"])
-    command = request["command"] if shell else _pytest(request["tests"])
-    began = time.monotonic()
-    status, output = _execute(command, shell, _environment(folder, log), request["seconds"])
-    seconds = time.monotonic() - began
-    rows = [_bounded(row) for row in _rows(log)]
-    return {"rows": rows, "status": status, "output": _cut(output, _MOST_OUTPUT), "seconds": round(seconds, 3)}
-
-
-def _pytest(tests: list[str]) -> list[str]:
     options = ["-p", "explora_report", "-q", "--color=no", "--continue-on-collection-errors"]
-    return [sys.executable, "-m", "pytest", *tests, *options]
-
-
-def _environment(folder: str, log: str) -> dict[str, str]:
+    command = request["command"] or [sys.executable, "-m", "pytest", *request["tests"], *options]
     here = os.getcwd()
     path = [folder, here, os.path.join(here, "src"), os.environ.get("PYTHONPATH", "")]
-    more = {
+    environment = {
+        **os.environ,
         "EXPLORA_TEST_REPORT": log,
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
     }
-    return {**os.environ, **more}
+    began = time.monotonic()
+    status, output = _execute(command, environment, request["seconds"])
+    seconds = time.monotonic() - began
+    rows = []
+    with suppress(OSError, ValueError), open(log, encoding="utf-8") as file:  # pytest may be killed while it writes
+        for line in file:
+            row = json.loads(line)
+            texts = {"text": _cut(row["text"], _MOST_TEXT), "captured": _cut(row["captured"], _MOST_TEXT // 4)}
+            rows.append({**row, **texts})
+    return {"rows": rows, "status": status, "output": _cut(output, _MOST_OUTPUT), "seconds": round(seconds, 3)}
 
 
-def _execute(
-    command: str | list[str], shell: bool, environment: dict[str, str], seconds: float
-) -> tuple[int | None, str]:
+def _execute(command: str | list[str], environment: dict[str, str], seconds: float) -> tuple[int | None, str]:
     """Return the exit status, which is None after the time limit, and the output."""
     process = subprocess.Popen(
         command,
-        shell=shell,
+        shell=isinstance(command, str),
         env=environment,
         start_new_session=True,
         stdin=subprocess.DEVNULL,
@@ -129,23 +124,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (OSError, AttributeError):
         process.kill()
-
-
-def _rows(log: str) -> Iterator[Json]:
-    try:
-        with open(log, encoding="utf-8") as file:
-            lines = file.readlines()
-    except OSError:
-        return
-    for line in lines:
-        try:
-            yield json.loads(line)
-        except ValueError:  # pytest was killed while it wrote
-            return
-
-
-def _bounded(row: Json) -> Json:
-    return {**row, "text": _cut(row["text"], _MOST_TEXT), "captured": _cut(row["captured"], _MOST_TEXT // 4)}
 
 
 def _cut(text: str, most: int) -> str:

@@ -13,8 +13,13 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-_PANDAS_OPTIONS = {"check_exact": True, "check_dtype": False, "check_names": False, "check_categorical": False}
-_PANDAS_TYPES = {"DataFrame": {"check_column_type": False}, "Series": {}, "Index": {}}
+_COMMON_OPTIONS = {"check_exact": True, "check_names": False, "check_categorical": False}
+_DATA_OPTIONS = {"check_dtype": False, "check_index_type": False, "check_freq": False, "check_flags": False}
+_PANDAS = {
+    "DataFrame": ("assert_frame_equal", {**_COMMON_OPTIONS, **_DATA_OPTIONS, "check_column_type": False}),
+    "Series": ("assert_series_equal", {**_COMMON_OPTIONS, **_DATA_OPTIONS}),
+    "Index": ("assert_index_equal", {**_COMMON_OPTIONS, "exact": False}),
+}
 
 
 def values_equal(actual: Any, expected: Any) -> bool:
@@ -22,26 +27,34 @@ def values_equal(actual: Any, expected: Any) -> bool:
 
     Lists, tuples and dicts are compared by their items; arrays, frames and tensors by shape and content.
 
-    Raises:
-        Exception: whatever `==` raises, if the contents do not decide either.
+    Raises whatever `==` raises, if the contents do not decide either.
     """
-    if actual is expected or (_is_missing(actual) and _is_missing(expected) and _comparable_types(actual, expected)):
+    comparable = type(actual) is type(expected) or (isinstance(actual, Number) and isinstance(expected, Number))
+    if actual is expected or (comparable and _is_missing(actual) and _is_missing(expected)):
         return True
-    for kind, compare in _CONTAINERS:
+    kinds: tuple[Any, ...] = (list, tuple)
+    for kind in kinds:
         if isinstance(actual, kind) and isinstance(expected, kind):
-            return compare(actual, expected)
+            return _equal_sequences(list(kind.__iter__(actual)), list(kind.__iter__(expected)))
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        one, other = dict(dict.items(actual)), dict(dict.items(expected))
+        return len(one) == len(other) and all(key in one and values_equal(one[key], other[key]) for key in other)
     result, error = _compare_by_operator(actual, expected)
     if isinstance(result, bool) or type(result).__name__ in ("bool", "bool_"):
         return bool(result)
-    equal = _compare_contents(actual, expected)
-    if equal is None and error:
+    for compare in (_compare_pandas, _compare_polars, _compare_torch, _compare_by_equals_method, _compare_arrays):
+        equal = compare(actual, expected)
+        if equal is not None:
+            return equal
+    if error:
         raise error
-    return bool(result) if equal is None else equal
+    return bool(result)
 
 
 def _compare_by_operator(actual: Any, expected: Any) -> tuple[Any, Exception | None]:
     """Return the result of `==`, evaluated by the expected side first, skipping sides that equal anything."""
-    expected_type, actual_type = _type_of(expected), _type_of(actual)
+    expected_type: Any = type(expected)
+    actual_type: Any = type(actual)
     trusted = expected_type.__module__ == "unittest.mock" or not _equals_anything(expected)
     try:
         result = expected_type.__eq__(expected, actual) if trusted else NotImplemented
@@ -54,14 +67,11 @@ def _compare_by_operator(actual: Any, expected: Any) -> tuple[Any, Exception | N
 
 def _equals_anything(value: Any) -> bool:
     try:
-        result = _type_of(value).__eq__(value, object())
+        kind: Any = type(value)
+        result = kind.__eq__(value, object())
         return result is not NotImplemented and not hasattr(result, "__len__") and bool(result)
     except Exception:
         return False
-
-
-def _type_of(value: Any) -> Any:
-    return type(value)
 
 
 def _is_missing(value: Any) -> bool:
@@ -74,51 +84,18 @@ def _is_missing(value: Any) -> bool:
         return False
 
 
-def _comparable_types(actual: Any, expected: Any) -> bool:
-    return type(actual) is type(expected) or (isinstance(actual, Number) and isinstance(expected, Number))
-
-
-def _equal_sequences(actual: Any, expected: Any) -> bool:
-    kind = list if isinstance(expected, list) else tuple
-    one, other = list(kind.__iter__(actual)), list(kind.__iter__(expected))
-    return len(one) == len(other) and all(map(values_equal, one, other))
-
-
-def _equal_mappings(actual: Any, expected: Any) -> bool:
-    one, other = dict(dict.items(actual)), dict(dict.items(expected))
-    return len(one) == len(other) and all(key in one and values_equal(one[key], other[key]) for key in other)
-
-
-_CONTAINERS: tuple[tuple[type, Callable[[Any, Any], bool]], ...] = (
-    (list, _equal_sequences),
-    (tuple, _equal_sequences),
-    (dict, _equal_mappings),
-)
-
-
-def _compare_contents(actual: Any, expected: Any) -> bool | None:
-    """Compare by shape and content; `None` if that does not apply."""
-    for compare in (_compare_pandas, _compare_polars, _compare_torch, _compare_by_equals_method, _compare_arrays):
-        equal = compare(actual, expected)
-        if equal is not None:
-            return equal
-    return None
+def _equal_sequences(actual: list[Any], expected: list[Any]) -> bool:
+    return len(actual) == len(expected) and all(map(values_equal, actual, expected))
 
 
 def _compare_pandas(actual: Any, expected: Any) -> bool | None:
     pandas: Any = sys.modules.get("pandas")
-    for name, more in _PANDAS_TYPES.items() if pandas else ():
+    for name, (assertion, options) in _PANDAS.items() if pandas else ():
         kind = getattr(pandas, name)
         if isinstance(expected, kind):
-            assertion = getattr(pandas.testing, f"assert_{'frame' if name == 'DataFrame' else name.lower()}_equal")
-            return isinstance(actual, kind) and _passes(assertion, actual, expected, {**_pandas_options(name), **more})
+            assert_equal = getattr(pandas.testing, assertion)
+            return isinstance(actual, kind) and _passes(assert_equal, actual, expected, options)
     return None
-
-
-def _pandas_options(name: str) -> dict[str, Any]:
-    if name == "Index":
-        return {"exact": False, "check_names": False, "check_exact": True, "check_categorical": False}
-    return {**_PANDAS_OPTIONS, "check_index_type": False, "check_freq": False, "check_flags": False}
 
 
 def _compare_polars(actual: Any, expected: Any) -> bool | None:
@@ -163,12 +140,8 @@ def _compare_arrays(actual: Any, expected: Any) -> bool | None:
     kinds = {one.dtype.kind, other.dtype.kind}
     if "O" in kinds:
         return _equal_sequences(list(one.flat), list(other.flat))
-    mixed = len(kinds) > 1 and bool(kinds & {"M", "m"})  # `tolist` turns times into plain numbers
-    return not mixed and _equal_arrays(one, other)
-
-
-def _equal_arrays(one: Any, other: Any) -> bool:
-    numpy: Any = sys.modules["numpy"]
+    if len(kinds) > 1 and kinds & {"M", "m"}:  # `tolist` turns times into plain numbers
+        return False
     try:
         return bool(numpy.array_equal(one, other, equal_nan=True))
     except TypeError:  # strings and records do not support `equal_nan`

@@ -9,7 +9,6 @@ in it.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pickle
@@ -35,8 +34,7 @@ class VariableTransferError(ValueError):
 def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, pickled: bool = False) -> None:
     """Write the named variables into the folder, which is created if necessary.
 
-    Raises:
-        VariableTransferError: a name is unknown, or the type of its value is not supported.
+    Raises VariableTransferError if a name is unknown, or the type of its value is not supported.
     """
     os.makedirs(folder, exist_ok=True)
     for name in names:
@@ -50,16 +48,41 @@ def dump(names: Iterable[str], namespace: Mapping[str, Value], folder: str, *, p
 def load(folder: str, *, pickled: bool = False) -> dict[str, Value]:
     """Load the variables from a folder written by `dump`.
 
-    Raises:
-        ImportError: a table, an array or a pickle needs a library that this interpreter lacks.
-        ValueError: there is a pickle, and pickles are not allowed.
+    Raises ImportError if a table, an array or a pickle needs a library that this interpreter lacks. Raises ValueError
+    if there is a pickle, and pickles are not allowed.
     """
+
+    def decode(value: Value) -> Value:
+        if not isinstance(value, dict):
+            return value
+        ((tag, body),) = value.items()
+        if tag in _SEQUENCES:
+            return _SEQUENCES[tag]([decode(item) for item in body])
+        if tag == "dict":
+            return {decode(key): decode(item) for key, item in body}
+        if tag == "series":
+            return decode(body[0])["values"].rename(decode(body[1]))
+        path = os.path.join(folder, body)
+        if tag == "pickle":
+            if not pickled:
+                raise ValueError("The variables include a pickle, but pickles are not allowed.")
+            with open(path, "rb") as stream:
+                return pickle.load(stream)
+        if tag in ("array", "scalar"):
+            import numpy
+
+            array = numpy.load(path, allow_pickle=False)
+            return array[()] if tag == "scalar" else array
+        import pandas
+
+        return pandas.read_parquet(path) if tag == "parquet" else pandas.read_json(path, orient="table")
+
     found = {}
     for entry in sorted(os.listdir(folder)):
         name, extension = os.path.splitext(entry)
         if extension == ".json" and name.isidentifier():
             with open(os.path.join(folder, entry), encoding="utf-8") as file:
-                found[name] = _Reader(folder, pickled).decode(json.load(file))
+                found[name] = decode(json.load(file))
     return found
 
 
@@ -77,9 +100,6 @@ class _Writer:
             return {kind.__name__: [self.encode(item) for item in value]}
         if kind is dict:
             return {"dict": [[self.encode(key), self.encode(item)] for key, item in value.items()]}
-        return self._encode_library_value(value)
-
-    def _encode_library_value(self, value: Value) -> Value:
         numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
         if numpy and (type(value) is numpy.ndarray or isinstance(value, numpy.generic)):
             return self._encode_array(numpy, value)
@@ -111,27 +131,20 @@ class _Writer:
         return {"array" if type(value) is numpy.ndarray else "scalar": file}
 
     def _encode_table(self, table: Value) -> Value:
-        try:
-            return self._encode_parquet(table)
-        except ImportError:
-            return self._encode_json_table(table)
-        except Exception as error:  # pyarrow raises different errors for different kinds of columns
-            return self._encode_pickle(table, str(error))
-
-    def _encode_parquet(self, table: Value) -> Value:
-        importlib.import_module("pyarrow")
-
-        file = self._next_file("parquet")
-        table.to_parquet(os.path.join(self._folder, file), engine="pyarrow")
-        return {"parquet": file}
-
-    def _encode_json_table(self, table: Value) -> Value:
-        file = self._next_file("table")
-        try:
-            table.to_json(os.path.join(self._folder, file), orient="table", double_precision=15)
-        except (ValueError, TypeError, NotImplementedError, OverflowError) as error:
-            return self._encode_pickle(table, str(error))
-        return {"table": file}
+        writers: dict[str, Callable[[str], None]] = {
+            "parquet": lambda path: table.to_parquet(path, engine="pyarrow"),
+            "table": lambda path: table.to_json(path, orient="table", double_precision=15),
+        }
+        for kind, write in writers.items():
+            file = self._next_file(kind)
+            try:
+                write(os.path.join(self._folder, file))
+            except ImportError:
+                continue
+            except Exception as error:  # they raise different errors for different kinds of columns
+                return self._encode_pickle(table, str(error))
+            return {kind: file}
+        return self._encode_pickle(table, "")
 
     def _next_file(self, extension: str) -> str:
         self._files += 1
@@ -153,40 +166,3 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, (type, FunctionType)) and value.__module__ == "__main__":
             raise pickle.PicklingError(f"{value.__qualname__} is defined in the notebook")
         return NotImplemented
-
-
-class _Reader:
-    """Decodes the documents of one folder."""
-
-    def __init__(self, folder: str, pickled: bool) -> None:
-        self._folder, self._pickled = folder, pickled
-
-    def decode(self, value: Value) -> Value:
-        if not isinstance(value, dict):
-            return value
-        ((tag, body),) = value.items()
-        if tag in _SEQUENCES:
-            return _SEQUENCES[tag]([self.decode(item) for item in body])
-        if tag == "dict":
-            return {self.decode(key): self.decode(item) for key, item in body}
-        if tag == "series":
-            return self.decode(body[0])["values"].rename(self.decode(body[1]))
-        return self._read(tag, os.path.join(self._folder, body))
-
-    def _read(self, tag: str, path: str) -> Value:
-        if tag == "pickle":
-            return self._unpickle(path)
-        if tag in ("array", "scalar"):
-            import numpy
-
-            array = numpy.load(path, allow_pickle=False)
-            return array[()] if tag == "scalar" else array
-        import pandas
-
-        return pandas.read_parquet(path) if tag == "parquet" else pandas.read_json(path, orient="table")
-
-    def _unpickle(self, path: str) -> Value:
-        if not self._pickled:
-            raise ValueError("The variables include a pickle, but pickles are not allowed.")
-        with open(path, "rb") as file:
-            return pickle.load(file)

@@ -93,7 +93,7 @@ async def inspect(
     with (private / "log").open("wb") as log, theirs, ours:
         try:
             process = await anyio.open_process(
-                launcher.command("confinement.bound_process", [module, *arguments], view),
+                launcher.command("confinement.exit_with_starter", [module, *arguments], view),
                 stdin=theirs.fileno(),
                 stderr=log,
                 cwd=workdir,

@@ -28,11 +28,11 @@ _FORK = f"__import__({_MODULE!r}, fromlist=['_']).fork(get_ipython(), {{address!
 _SERVE = """
 def _():
     import socket, threading
-    from exploracoder_jupyter.kernel_agent.forking import context_variables, kernel_fork
+    from exploracoder_jupyter.kernel_agent.forking import kernel_fork
     shell, server = get_ipython(), socket.socket(socket.AF_UNIX)
     server.bind({address!r})
     server.listen()
-    context_variables.track_context(shell)
+    kernel_fork.track_context(shell)
     def serve():
         while True:
             caller, _ = server.accept()

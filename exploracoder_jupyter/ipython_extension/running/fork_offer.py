@@ -87,7 +87,7 @@ def _can_confine() -> bool:
 
 def fork_function(shell: InteractiveShell) -> Fork:
     """Return the function that forks this kernel."""
-    from exploracoder_jupyter.kernel_agent.forking import context_variables, kernel_fork
+    from exploracoder_jupyter.kernel_agent.forking import kernel_fork
 
-    context_variables.track_context(shell)
+    kernel_fork.track_context(shell)
     return partial(kernel_fork.fork, shell)

@@ -29,8 +29,10 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
     Returns the folders whose content was carried over with their current paths, and the result of
     `namespaces.build_view`.
     """
-    proc = None
-    previous = order["chdir"] or _working_directory()
+    proc, previous = None, order["chdir"] or "/"
+    if not order["chdir"]:
+        with contextlib.suppress(OSError):  # it may have been removed
+            previous = os.getcwd()
     if order["level"] == "namespaces":
         proc = namespaces.build_view(order)
         paths = (order["workdir"], *(() if order["first"] else namespaces.PRIVATE_FOLDERS))
@@ -50,7 +52,6 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
 
 
 def _make_home(order: dict[str, Any]) -> str:
-    """Create the branch's own folder and return its path."""
     home: str = order["home"]
     os.mkdir(home, 0o700)
     for name in _FOLDERS:
@@ -85,13 +86,6 @@ def use_own_folders(order: dict[str, Any]) -> None:
         tempfile.tempdir = None
 
 
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return "/"
-
-
 def _change_directory(previous: str, carried: dict[str, str], fallback: str) -> None:
     """Change to the parent's working directory, or to its copy in this branch."""
     for old, new in carried.items():
@@ -113,25 +107,15 @@ def clean_environment(environ: dict[str, str]) -> None:
     preserved = {name: os.environ[name] for name in _PRESERVED if name in os.environ}
     old = [*posix.environ.items(), *os.environ._data.items()]  # type: ignore[attr-defined]
     secret = [value for name, value in old if os.fsdecode(name) not in environ and len(value) > 1]
-    for name, _ in old:
-        _erase_string(os.fsencode(name))
+    for name, _ in old:  # the C library's values stay in memory when variables are removed
+        if address := _libc.getenv(os.fsencode(name)):
+            ctypes.memset(address, 0, len(ctypes.string_at(address)))
     os.environ.clear()
     posix.environ.clear()
     for value in secret:
         ctypes.memset(id(value) + _BYTES_HEADER, 0, len(value))
     os.environ.update(environ | preserved)
     posix.environ.update(os.environ._data)  # type: ignore[attr-defined]
-    _erase_initial_block()
-
-
-def _erase_string(name: bytes) -> None:
-    """Erase the C library's value of a variable, which stays in memory when the variable is removed."""
-    address = _libc.getenv(name)
-    if address:
-        ctypes.memset(address, 0, len(ctypes.string_at(address)))
-
-
-def _erase_initial_block() -> None:
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     start, end = int(fields[_ENV_START]), int(fields[_ENV_END])

@@ -1,10 +1,9 @@
-"""Ties the processes that this one starts to it, so that they are found when it is interrupted or ended."""
+"""Ties the processes that this one starts to it, so that they are found when it is ended."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import sys
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -15,9 +14,3 @@ def adopt_orphans() -> None:
     if sys.platform.startswith("linux"):
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def lead_own_group() -> None:
-    """Lead a process group, so that an interrupt of the kernel reaches the commands that it has started."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.setpgid(0, 0)

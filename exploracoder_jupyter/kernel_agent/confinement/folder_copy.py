@@ -21,8 +21,7 @@ def copy_tree(source: str, target: str, *, exclude: Collection[str] = ()) -> Non
 
     Links are copied as links; sockets are skipped. Files that their owner may not read are copied as well.
 
-    Raises:
-        OSError: something could not be copied; ENOSPC if it does not fit.
+    Raises OSError if something could not be copied; ENOSPC if it does not fit.
     """
     try:
         _FolderCopy().copy_folder(source, target, exclude)
@@ -75,7 +74,6 @@ class _FolderCopy:
 
 
 def _copy_content(source: int, target: int) -> None:
-    """Copy the content, preserving holes."""
     size = os.fstat(source).st_size
     os.ftruncate(target, size)
     end = 0
@@ -106,7 +104,8 @@ def _copy_attributes(source: str, target: str, status: os.stat_result) -> None:
 def _temporary_permissions(path: str, permissions: int) -> Iterator[None]:
     """Grant the owner these permissions during the block, if the path is otherwise unreadable."""
     mode = os.lstat(path).st_mode
-    if mode & permissions == permissions or _can_read(path, mode):
+    access = os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0)
+    if mode & permissions == permissions or os.access(path, access, effective_ids=True):  # perhaps by capabilities
         yield
         return
     os.chmod(path, stat.S_IMODE(mode) | permissions)
@@ -114,8 +113,3 @@ def _temporary_permissions(path: str, permissions: int) -> Iterator[None]:
         yield
     finally:
         os.chmod(path, stat.S_IMODE(mode))
-
-
-def _can_read(path: str, mode: int) -> bool:
-    """Return whether this process can read it without the owner's permissions, that is, by capabilities."""
-    return os.access(path, os.R_OK | (os.X_OK if stat.S_ISDIR(mode) else 0), effective_ids=True)

@@ -42,13 +42,11 @@ def version() -> int:
 def restrict(*, readable: Iterable[str], writable: Iterable[str], network: bool) -> None:
     """Allow reading some files and folders, writing others as well, and nothing else; TCP only with `network`.
 
-    Raises:
-        OSError: Landlock is unavailable, or there are 16 layers already.
+    Raises OSError if Landlock is unavailable, or there are 16 layers already.
     """
-    abi = version()
-    handled = (
-        _BASE_RIGHTS | (_REFER_RIGHT if abi >= _REFER_SINCE else 0) | (_TRUNCATE_RIGHT if abi >= _TRUNCATE_SINCE else 0)
-    )
+    abi, handled = version(), _BASE_RIGHTS
+    for right, since in ((_REFER_RIGHT, _REFER_SINCE), (_TRUNCATE_RIGHT, _TRUNCATE_SINCE)):
+        handled |= right if abi >= since else 0
     rules = _Ruleset(
         handled_access_fs=handled,
         handled_access_net=_TCP_RIGHTS if abi >= _TCP_SINCE and not network else 0,

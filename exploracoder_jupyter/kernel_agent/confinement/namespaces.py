@@ -58,12 +58,9 @@ class _MountStep:
 
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target
-        self.tree: int | None = None
-
-    def clone_source(self) -> None:
-        """Clone the mount to show before anything is mounted over it. Skips paths that do not exist."""
-        if self.kind in ("bind", "device") and os.path.exists(self.source):
-            self.tree = syscalls.clone_tree(self.source)
+        shown = kind in ("bind", "device") and os.path.exists(source)
+        self.tree = syscalls.clone_tree(source) if shown else None
+        """A clone of the mount to show, from before anything is mounted over it."""
 
 
 def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | None = None) -> None:
@@ -94,18 +91,32 @@ def build_view(order: dict[str, Any]) -> int | None:
     `fonts`.
     """
     if not order["network"]:
-        _enable_loopback()
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # enables the loopback
+            fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
     borrowed = [(path, syscalls.clone_tree(path)) for path in order["borrowed"] if os.path.exists(path)]
-    proc = _create_proc() if order["first"] else None
-    remaining = _cover_machine(order) if order["first"] else _renew_home(order)
-    _mount_working_directory(order)
+    proc, remaining = None, []
+    if order["first"]:  # in this `/proc`, a process sees itself and nothing of the machine
+        proc = syscalls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
+        remaining = _cover_machine(order)
+    else:
+        _renew_home(order)
+    workdir = _ensure_exists(order["workdir"])
+    if order["overlay"]:
+        layers = f"lowerdir={order['lower']},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
+        syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
+    else:
+        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
     for path, tree in borrowed:
         syscalls.make_read_only(tree)
         syscalls.attach(tree, _ensure_exists(path, like=tree))
     for step in remaining:
         _mount_step(step)
-    if order["first"]:
-        _make_shared_mounts_read_only([*order["plan"], *order["after"]])
+    if order["first"]:  # except the home: no generation may write what later ones inherit
+        home = os.stat(BRANCH_HOME).st_dev
+        mounted = [target for kind, _, target in (*order["plan"], *order["after"]) if kind in ("tmpfs", "dev")]
+        for mount_point in dict.fromkeys(["/run", *mounted]):
+            if os.stat(mount_point).st_dev != home:
+                syscalls.make_read_only(mount_point, recursive=False)
     return proc
 
 
@@ -117,27 +128,14 @@ def give_up_privileges() -> None:
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
-def _create_proc() -> int:
-    """Create a writable `/proc`, mounted nowhere, in which a process sees itself and nothing of the machine."""
-    return syscalls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
-
-
-def _forbid_cgroup_namespaces() -> None:
-    """Forbid control group namespaces in this user namespace and below.
-
-    They would allow mounting the control group file system, which is writable for its owner.
-    """
-    with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
-        file.write("0")
-
-
 def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
     """Cover the whole machine; return the steps to carry out after the working directory is shown."""
-    _forbid_cgroup_namespaces()
+    # Forbidden in this user namespace and below: they would allow mounting the file system of control groups, which is
+    # writable for its owner.
+    with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
+        file.write("0")
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     plan, after = ([_MountStep(*step) for step in order[name]] for name in ("plan", "after"))
-    for step in (*plan, *after):
-        step.clone_source()
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
     for folder in (BRANCH_HOME, _NEXT_HOME):
@@ -154,16 +152,7 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
     return after
 
 
-def _make_shared_mounts_read_only(steps: list[list[str]]) -> None:
-    """Make everything mounted here read-only except the home: no generation may write what later ones inherit."""
-    home = os.stat(BRANCH_HOME).st_dev
-    mounted = [target for kind, _, target in steps if kind in ("tmpfs", "dev")]
-    for mount_point in dict.fromkeys(["/run", *mounted]):
-        if os.stat(mount_point).st_dev != home:
-            syscalls.make_read_only(mount_point, recursive=False)
-
-
-def _renew_home(order: dict[str, Any]) -> list[_MountStep]:
+def _renew_home(order: dict[str, Any]) -> None:
     """Replace what is the parent's: its home, and the processes that it sees."""
     _mount_home(_NEXT_HOME, order["size"])
     copy_tree(BRANCH_HOME, _NEXT_HOME, exclude=_NOT_COPIED)
@@ -179,7 +168,6 @@ def _renew_home(order: dict[str, Any]) -> list[_MountStep]:
             syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
     for path, tree in shown:
         syscalls.attach(tree, _ensure_exists(path, like=tree))
-    return []
 
 
 def _mounts_in_private_folders(workdir: str) -> list[str]:
@@ -198,15 +186,6 @@ def _unescape(path: str) -> str:
 
 def _mount_home(target: str, size: int) -> None:
     syscalls.mount("tmpfs", target, "tmpfs", _MOUNT_FLAGS, f"size={size},mode=700")
-
-
-def _mount_working_directory(order: dict[str, Any]) -> None:
-    workdir = _ensure_exists(order["workdir"])
-    if order["overlay"]:
-        layers = f"lowerdir={order['lower']},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
-        syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
-    else:
-        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
 
 
 def _mount_step(step: _MountStep) -> None:
@@ -254,8 +233,3 @@ def _make_devices(folder: str) -> None:
 
 def _mount_terminals(folder: str) -> None:
     syscalls.mount("devpts", folder, "devpts", _PROC_FLAGS & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
-
-
-def _enable_loopback() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))

@@ -39,20 +39,18 @@ def watch(kernel: int, folder: str, mark: str, *, leads: bool) -> None:
 
 def remaining_processes(mark: str, session: int) -> list[int]:
     """Return other processes that have the mark in their environment or belong to this session (0: no session)."""
-    if not os.path.isdir("/proc/self"):
-        return []
-    candidates = [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
-    return [process for process in candidates if _belongs(process, mark.encode(), session)]
-
-
-def _belongs(process: int, mark: bytes, session: int) -> bool:
-    try:
-        if session and os.getsid(process) == session:
-            return True
-        with open(f"/proc/{process}/environ", "rb") as file:
-            return mark in file.read().split(b"\0")
-    except OSError:  # it is gone, or belongs to another user
-        return False
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):  # it is gone, or belongs to another user
+            if session and os.getsid(int(name)) == session:
+                found.append(int(name))
+                continue
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if mark.encode() in file.read().split(b"\0"):
+                    found.append(int(name))
+    return found
 
 
 if __name__ == "__main__":

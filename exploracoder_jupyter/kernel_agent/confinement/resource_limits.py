@@ -23,28 +23,21 @@ def apply(limits: dict[str, int | None]) -> None:
     # DATA rather than AS: libraries reserve address space by the gigabyte and touch little of it.
     memory = limits.get("memory")
     if memory is not None and limits.get("beyond"):
-        memory += _data_size()
-    _set(resource.RLIMIT_DATA, memory)
-    _set(resource.RLIMIT_FSIZE, limits.get("file"))
-    _set(resource.RLIMIT_CPU, limits.get("cpu"))
-    _set(resource.RLIMIT_NOFILE, limits.get("open"))
-    _set(resource.RLIMIT_CORE, 0)
-    if hasattr(resource, "RLIMIT_NPROC"):
-        _set(resource.RLIMIT_NPROC, limits.get("processes"))
-
-
-def _data_size() -> int:
-    """Return this process's bytes that count towards the limit on data."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _set(limit: int, value: int | None) -> None:
-    import resource
-
-    if value is None:
-        return
-    hard = resource.getrlimit(limit)[1]
-    soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(limit, (soft, soft))
+        with open("/proc/self/statm") as file:  # the field that counts towards the limit on data
+            memory += int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    values = {
+        "DATA": memory,
+        "FSIZE": limits.get("file"),
+        "CPU": limits.get("cpu"),
+        "NOFILE": limits.get("open"),
+        "CORE": 0,
+        "NPROC": limits.get("processes"),
+    }
+    for name, value in values.items():
+        limit = getattr(resource, f"RLIMIT_{name}", None)
+        if limit is None or value is None:
+            continue
+        hard = resource.getrlimit(limit)[1]
+        soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(limit, (soft, soft))

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.confinement import landlock, namespaces
 
@@ -71,22 +71,19 @@ def _in_child(function: Callable[[], None]) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _run_and_report(function, writing)
+        try:
+            function()
+            os.write(writing, b"done")
+        except BaseException as error:
+            os.write(writing, str(error).encode()[:500] or b"unknown")
+        finally:
+            os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
         outcome = pipe.read()
     os.waitpid(child, 0)
     if outcome != "done":
         raise OSError(outcome or "the process was killed")
-
-
-def _run_and_report(function: Callable[[], None], descriptor: int) -> NoReturn:
-    try:
-        function()
-        os.write(descriptor, b"done")
-    except BaseException as error:
-        os.write(descriptor, str(error).encode()[:500] or b"unknown")
-    os._exit(0)
 
 
 if __name__ == "__main__":

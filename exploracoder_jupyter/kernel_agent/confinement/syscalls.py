@@ -10,10 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -43,8 +40,7 @@ class _MountAttr(ctypes.Structure):
 def check_result(result: int, attempt: str) -> int:
     """Return the result of a system call.
 
-    Raises:
-        OSError: it is negative; with the error number and what was attempted.
+    Raises OSError if it is negative; with the error number and what was attempted.
     """
     if result < 0:
         number = ctypes.get_errno()

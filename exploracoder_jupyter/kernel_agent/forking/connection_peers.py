@@ -1,92 +1,77 @@
-"""Describes connections that a fork does not inherit by the peer at the other end, for messages to the user."""
+"""Reads the addresses of sockets by their descriptors, and describes connections that a fork does not inherit.
+
+Addresses are read through the C library: a new socket object may change whether the shared description blocks.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import socket
-from contextlib import contextmanager
+import sys
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+Address = tuple[str, int | None]
+"""Host and port; for a UNIX socket its path (`@` for the abstract kind) and None."""
+_libc = ctypes.CDLL(None)
+
+
+def local_address(descriptor: int) -> Address | None:
+    """Return the address at this end of a socket; None for other descriptors and families."""
+    return _address("getsockname", descriptor)
+
+
+def peer_address(descriptor: int) -> Address | None:
+    """Return the address at the other end of a socket; None if there is none, and for other families."""
+    return _address("getpeername", descriptor)
+
+
+def _address(function: str, descriptor: int) -> Address | None:
+    buffer, length = ctypes.create_string_buffer(128), ctypes.c_uint32(128)
+    if getattr(_libc, function)(descriptor, buffer, ctypes.byref(length)) != 0:
+        return None
+    raw = buffer.raw[: length.value]
+    family, port = int.from_bytes(raw[:2], sys.byteorder), int.from_bytes(raw[2:4], "big")
+    if family == socket.AF_INET:
+        return socket.inet_ntop(socket.AF_INET, raw[4:8]), port
+    if family == socket.AF_INET6:
+        return socket.inet_ntop(socket.AF_INET6, raw[8:24]).removeprefix("::ffff:"), port
+    if family == socket.AF_UNIX:
+        name = raw[2:]
+        return os.fsdecode(b"@" + name[1:] if name[:1] == b"\0" else name.rstrip(b"\0")), None
+    return None
+
+
+def socket_option(descriptor: int, level: int, option: int) -> int:
+    """Return the first byte of a socket option; 0 if it cannot be read."""
+    value, length = ctypes.create_string_buffer(8), ctypes.c_uint32(8)
+    return value.raw[0] if _libc.getsockopt(descriptor, level, option, value, ctypes.byref(length)) == 0 else 0
+
+
+def is_listening(descriptor: int) -> bool:
+    """Return whether this is a socket that accepts connections."""
+    return socket_option(descriptor, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+
+
+def address_text(address: Address) -> str:
+    """Return the address as users write it: `host:port` or a path."""
+    host, port = address
+    return host if port is None else f"{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def describe_lost_socket(descriptor: int) -> str:
     """Describe the loss of this socket in a clause; empty for sockets no user opens, such as those of event loops."""
-    try:
-        with _duplicate_socket(descriptor) as sock:
-            if sock.family == socket.AF_UNIX:
-                return _describe_local(sock)
-            if sock.family in (socket.AF_INET, socket.AF_INET6):
-                return _describe_remote(sock)
-    except OSError:
-        return "a socket is closed"
-    return ""
+    local, peer = local_address(descriptor), peer_address(descriptor)
+    if local is None:
+        return ""
+    path, port = local
+    if is_listening(descriptor):
+        return f"{path if port is None else f'port {port}'} is not served"
+    if peer is None:
+        return "" if port is None else "a network socket is closed"
+    return f"the connection to {address_text(peer)} is closed" if peer[0] else ""
 
 
 def endpoints(descriptor: int) -> set[int | str]:
     """Return the ports or paths at both ends of this socket; empty for other descriptors."""
-    result: set[int | str] = set()
-    try:
-        with _duplicate_socket(descriptor) as sock:
-            for get_name in (sock.getsockname, sock.getpeername):
-                name = get_name()
-                result.add(name[1] if isinstance(name, tuple) else _address_text(name))
-    except OSError:
-        return result  # an unconnected socket has no peer
-    return result
-
-
-@contextmanager
-def _duplicate_socket(descriptor: int) -> Iterator[socket.socket]:
-    """Yield the socket, with no default timeout: that would make the description non-blocking for the parent, too."""
-    previous = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(None)
-    try:
-        with socket.socket(fileno=os.dup(descriptor)) as sock:
-            yield sock
-    finally:
-        socket.setdefaulttimeout(previous)
-
-
-def _describe_local(sock: socket.socket) -> str:
-    if _is_listening(sock):
-        return f"{_address_text(sock.getsockname())} is not served"
-    try:
-        peer = _address_text(sock.getpeername())
-    except OSError:
-        return ""
-    return f"the connection to {peer} is closed" if peer else ""
-
-
-def _describe_remote(sock: socket.socket) -> str:
-    if _is_listening(sock):
-        return f"port {sock.getsockname()[1]} is not served"
-    try:
-        host, port = sock.getpeername()[:2]
-    except OSError:
-        return "a network socket is closed"
-    return f"the connection to {f'[{host}]' if ':' in host else host}:{port} is closed"
-
-
-def _is_listening(sock: socket.socket) -> bool:
-    return bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-
-
-def _address_text(name: str | bytes) -> str:
-    """Return the name of a local socket; abstract names are bytes that start with a zero byte."""
-    return name if isinstance(name, str) else "@" + name[1:].decode(errors="replace")
-
-
-class Pipes:
-    """Distinguishes pipes to other processes from those with both ends in this process."""
-
-    def __init__(self, endpoints: Iterable[tuple[int, bool, bool]]) -> None:
-        entries = list(endpoints)
-        self._internal = {pipe for pipe, reads, _ in entries if reads} & {pipe for pipe, _, writes in entries if writes}
-
-    def describe_lost(self, pipe: int, path: str) -> str:
-        """Describe the loss of the pipe with this inode in a clause; empty if both ends are in this process."""
-        if path.startswith("/"):
-            return f"the pipe {path} is closed"
-        return "" if pipe in self._internal else "a pipe to another process is closed"
+    addresses = filter(None, [local_address(descriptor), peer_address(descriptor)])
+    return {path if port is None else port for path, port in addresses}

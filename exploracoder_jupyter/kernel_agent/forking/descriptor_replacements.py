@@ -9,17 +9,15 @@ another process or a device becomes `/dev/null`. Access mode, offset and inherit
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import stat
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from exploracoder_jupyter.kernel_agent.forking import connection_peers
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 MAX_COPIED_BYTES = 64 * 2**20
 """Bytes of open files that are copied into memory, in total for one process."""
@@ -87,12 +85,10 @@ class DescriptorReplacer:
         self._copied_folders = {folder: copy for folder, copy in copied_folders.items() if folder and copy}
         self._hidden, self._shown = ("/proc", *hidden), frozenset(shown).difference(hidden)
         self._copies = _MemoryCopies(descriptors)
-        self._written_files = {
-            descriptor.file for descriptor in descriptors if descriptor.is_file and descriptor.writable
-        }
-        self._pipes = connection_peers.Pipes(
-            (descriptor.status.st_ino, descriptor.readable, descriptor.writable) for descriptor in descriptors
-        )
+        self._written_files = {one.file for one in descriptors if one.is_file and one.writable}
+        readable, writable = (one for one in descriptors if one.readable), (one for one in descriptors if one.writable)
+        self._internal_pipes = {one.status.st_ino for one in readable} & {one.status.st_ino for one in writable}
+        """Pipes with both ends in this process."""
         self._replaced: set[int] = set()
 
     def close(self) -> None:
@@ -115,17 +111,20 @@ class DescriptorReplacer:
 
     def _replacement(self, descriptor: Descriptor) -> tuple[int | None, str]:
         """Return a new descriptor, or None for `/dev/null`, and a clause for the user."""
+        path, mode = descriptor.path, descriptor.status.st_mode
         if descriptor.is_file or descriptor.is_folder:
-            if not self._is_visible(descriptor.path):
-                return None, f"{descriptor.path} is closed"
+            if not self._is_visible(path):
+                return None, f"{path} is closed"
             return self._reopen_folder(descriptor) if descriptor.is_folder else self._replace_file(descriptor)
-        if stat.S_ISCHR(descriptor.status.st_mode):
+        if stat.S_ISCHR(mode):
             return self._replace_device(descriptor)
-        if stat.S_ISSOCK(descriptor.status.st_mode):
+        if stat.S_ISSOCK(mode):
             return None, connection_peers.describe_lost_socket(descriptor.number)
-        if stat.S_ISFIFO(descriptor.status.st_mode):
-            return None, self._pipes.describe_lost(descriptor.status.st_ino, descriptor.path)
-        return None, f"the device {descriptor.path} is closed" if stat.S_ISBLK(descriptor.status.st_mode) else ""
+        if stat.S_ISFIFO(mode) and path.startswith("/"):
+            return None, f"the pipe {path} is closed"
+        if stat.S_ISFIFO(mode) and descriptor.status.st_ino not in self._internal_pipes:
+            return None, "a pipe to another process is closed"
+        return None, f"the device {path} is closed" if stat.S_ISBLK(mode) else ""
 
     def _is_visible(self, path: str) -> bool:
         """Exclude hidden paths unless copied, and `/proc`, whose files give access to other processes."""
@@ -148,65 +147,38 @@ class DescriptorReplacer:
         if device == (1, 3):
             return None, ""
         if device in _SAFE_DEVICES:
-            try:
+            with contextlib.suppress(OSError):  # this mount namespace may have no such device
                 return os.open(_SAFE_DEVICES[device], descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC), ""
-            except OSError:
-                pass  # this mount namespace has no such device
         return None, f"the {'terminal' if device[0] in _TERMINALS else 'device'} {descriptor.path} is closed"
 
     def _replace_file(self, descriptor: Descriptor) -> tuple[int | None, str]:
-        """Use the first method that works; each raises OSError if it does not."""
-        if self._is_excluded(descriptor):
-            return None, f"{descriptor.path} is closed: experiments have no copy of it"
+        """Use the first method that applies and works."""
+        path, linked = descriptor.path, descriptor.status.st_nlink > 0
+        own_path = self._path_in_copy(path)
+        copied = own_path is None or (os.path.isfile(own_path) and not os.path.islink(own_path))
+        if linked and not copied and not path.endswith(_DELETED):
+            return None, f"{path} is closed: experiments have no copy of it"
+        has_content = not descriptor.flags & _O_PATH and not path.startswith("/sys/")
         megabytes = descriptor.status.st_size // 2**20
-        large = f"{descriptor.path} can only be read: {megabytes} MB open for writing are not copied"
-        methods = [
-            (self._open_own_copy, ""),
-            (self._reopen_read_only, ""),
-            (self._open_memory_copy, ""),
-            (self._open_for_reading, large),
+        large = f"{path} can only be read: {megabytes} MB open for writing are not copied"
+        methods: list[tuple[bool, Callable[[], int], str]] = [
+            (linked and own_path is not None, lambda: _open(own_path or path, descriptor.flags), ""),
+            (descriptor.file not in self._written_files, lambda: self._open_for_reading(descriptor), ""),
+            (has_content, lambda: self._copies.open(descriptor), ""),
+            (True, lambda: self._open_for_reading(descriptor), large),
         ]
-        for method, clause in methods:
-            try:
-                new = method(descriptor)
-            except OSError:
-                continue
-            _seek(new, descriptor.offset)
-            return new, "" if clause and _is_mapped(descriptor.path) else clause
-        return None, f"{descriptor.path} is closed: it cannot be copied"
+        for applies, open_file, clause in methods:
+            new = None
+            with contextlib.suppress(OSError):
+                new = open_file() if applies else None
+            if new is not None:
+                _seek(new, descriptor.offset)
+                return new, "" if clause and _is_mapped(path) else clause
+        return None, f"{path} is closed: it cannot be copied"
 
     def _path_in_copy(self, path: str) -> str | None:
-        """Return the path in our own copy, or None if there is none."""
         folder = _innermost_folder(path, self._copied_folders)
         return None if folder is None else self._copied_folders[folder] + path[len(folder) :]
-
-    def _is_excluded(self, descriptor: Descriptor) -> bool:
-        """Return whether the path is in a folder that was copied without this file."""
-        own_path = self._path_in_copy(descriptor.path)
-        if own_path is None or descriptor.status.st_nlink == 0 or descriptor.path.endswith(_DELETED):
-            return False
-        try:
-            return not stat.S_ISREG(os.lstat(own_path).st_mode)
-        except OSError:
-            return True
-
-    def _open_own_copy(self, descriptor: Descriptor) -> int:
-        """Open our own copy of a carried file."""
-        path = self._path_in_copy(descriptor.path)
-        if path is None or descriptor.status.st_nlink == 0:
-            raise FileNotFoundError(errno.ENOENT, "not carried", descriptor.path)
-        return _open(path, descriptor.flags)
-
-    def _reopen_read_only(self, descriptor: Descriptor) -> int:
-        """Reopen the parent's file, read-only, by the path visible to us."""
-        if descriptor.file in self._written_files:
-            raise PermissionError(errno.EACCES, "open for writing", descriptor.path)
-        return self._open_for_reading(descriptor)
-
-    def _open_memory_copy(self, descriptor: Descriptor) -> int:
-        if descriptor.flags & _O_PATH or descriptor.path.startswith("/sys/"):
-            raise OSError(errno.EINVAL, "no content to copy", descriptor.path)
-        return self._copies.open(descriptor)
 
     def _open_for_reading(self, descriptor: Descriptor) -> int:
         """Open for reading only: our copy of a carried file or the parent's own, but not a file that replaced it."""
@@ -223,11 +195,7 @@ class _MemoryCopies:
     """Copies in memory, one per file."""
 
     def __init__(self, descriptors: Sequence[Descriptor]) -> None:
-        self._sources = {
-            descriptor.file: descriptor.number
-            for descriptor in descriptors
-            if descriptor.is_file and descriptor.readable
-        }
+        self._sources = {one.file: one.number for one in descriptors if one.is_file and one.readable}
         self._copies: dict[tuple[int, int], int] = {}
         self._remaining = MAX_COPIED_BYTES
 
@@ -235,12 +203,10 @@ class _MemoryCopies:
         """Open a new description of the copy with the access mode of the original."""
         if descriptor.file not in self._copies:
             self._copies[descriptor.file] = self._create(descriptor)
-        return os.open(
-            f"/proc/self/fd/{self._copies[descriptor.file]}", descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC
-        )
+        copy = f"/proc/self/fd/{self._copies[descriptor.file]}"
+        return os.open(copy, descriptor.flags & _PRESERVED_FLAGS | os.O_CLOEXEC)
 
     def close(self) -> None:
-        """Close the copies; those in use stay available."""
         for copy in self._copies.values():
             os.close(copy)
 
@@ -253,21 +219,14 @@ class _MemoryCopies:
         try:
             os.ftruncate(copy, size)
             if source is not None:
-                _copy_content(source, copy, size)
+                done = 0  # an explicit offset: the shared one does not move
+                while done < size and (count := os.sendfile(copy, source, done, size - done)):
+                    done += count
                 self._remaining -= size
         except OSError:
             os.close(copy)
             raise
         return copy
-
-
-def _copy_content(source: int, target: int, size: int) -> None:
-    done = 0
-    while done < size:
-        count = os.sendfile(target, source, done, size - done)  # explicit offset: the shared one does not move
-        if count == 0:
-            break
-        done += count
 
 
 def _open(path: str, flags: int) -> int:
@@ -283,11 +242,8 @@ def _open(path: str, flags: int) -> int:
 
 
 def _seek(descriptor: int, offset: int) -> None:
-    if offset:
-        try:
-            os.lseek(descriptor, offset, os.SEEK_SET)
-        except OSError:
-            return  # folder position that another file system does not support: listing starts at the beginning
+    with contextlib.suppress(OSError):  # a position in a folder that another file system does not support
+        os.lseek(descriptor, offset, os.SEEK_SET)
 
 
 def _is_mapped(path: str) -> bool:
@@ -298,7 +254,5 @@ def _is_mapped(path: str) -> bool:
 
 def _innermost_folder(path: str, folders: Collection[str]) -> str | None:
     """Return the innermost of these folders that is or contains the path."""
-    containing = [
-        folder for folder in folders if folder and (path == folder or path.startswith(folder.rstrip("/") + "/"))
-    ]
+    containing = (folder for folder in folders if folder and f"{path}/".startswith(folder.rstrip("/") + "/"))
     return max(containing, key=len, default=None)

@@ -31,8 +31,7 @@ def send(channel: socket.socket, message: dict[str, Any], descriptors: Sequence[
 def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Receive the next message and its descriptors, which are made non-inheritable.
 
-    Raises:
-        EOFError: the other end is closed.
+    Raises EOFError if the other end is closed.
     """
     content, descriptors, _, _ = socket.recv_fds(channel, _MAX_BYTES, _MAX_DESCRIPTORS)
     for descriptor in descriptors:

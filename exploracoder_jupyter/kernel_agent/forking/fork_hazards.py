@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import _imp
 import _thread
+import contextlib
 import glob
 import sys
 import threading
 import types
+from collections.abc import Collection, Iterator, Mapping, Sized
+from itertools import chain
 
-from exploracoder_jupyter.kernel_agent.forking import lost_workers, open_connections
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from exploracoder_jupyter.kernel_agent.forking import open_connections
+from exploracoder_jupyter.kernel_agent.forking.lost_workers import find_workers, instance_attributes, module_variable
 
 Hazard = dict[str, str]
 RISKY_LIBRARIES = (
@@ -48,14 +48,14 @@ def find_hazards(namespace: Mapping[str, object], *, ours: Collection[int] = ())
     if not sys.platform.startswith("linux"):
         return [_refuse("", "forks of a running kernel work on Linux only")]
     variables = _variables_by_type(namespace)
-    hazards = [
-        *_initialized_libraries(),
-        *_lost_workers(),
-        *_open_resources(variables, ours),
-        *_held_locks(namespace),
-        *_data_loaders(namespace),
-    ]
-    hazards += [*_kernel_bound_objects(variables), *_asyncio_tasks()]
+    hazards = chain(
+        _initialized_libraries(),
+        _lost_workers(),
+        _open_resources(variables, ours),
+        _held_locks(namespace),
+        _kernel_bound_objects(variables),
+        _asyncio_tasks(),
+    )
     unique = {tuple(hazard.values()): hazard for hazard in hazards}
     return sorted(unique.values(), key=lambda hazard: hazard["kind"] != "refuse")
 
@@ -87,120 +87,78 @@ def _variables_by_type(namespace: Mapping[str, object]) -> dict[tuple[str, str],
 
 
 def _initialized_libraries() -> Iterator[Hazard]:
-    """Yield libraries with running native threads or connections."""
-    pool = "keeps a thread pool that does not survive a fork"
-    threads = _native_threads()
-    for library, check in _LIBRARY_CHECKS.items():
-        if check(threads):
-            yield _refuse(library, f"{library} {_CLAUSES.get(library, pool)}")
+    for library, runs, clause in _library_states():
+        if runs:
+            yield _refuse(library, f"{library} {clause}")
+
+
+def _library_states() -> Iterator[tuple[str, object, str]]:
+    """Yield library, whether it has started what a fork breaks, and what that is."""
+    pool, threads = "keeps a thread pool that does not survive a fork", _native_threads()
+    for library, prefix in (("polars", "polars-0"), ("tensorflow", "tf_")):
+        yield library, library in sys.modules and any(name.startswith(prefix) for name in threads), pool
+    yield "jax", module_variable("jax._src.xla_bridge", "_backends"), pool
+    openmp = module_variable("numba.np.ufunc.parallel", "_threading_layer") == "omp"
+    initialized = module_variable("numba.np.ufunc.parallel", "_is_initialized")
+    yield "numba", openmp and initialized, "has used GNU OpenMP, which ends a process that is forked afterwards"
+    cuda = module_variable("torch.cuda", "_initialized")
+    yield "torch", cuda, "has opened CUDA, which cannot be used in a fork"
+    worker = instance_attributes(module_variable("ray._private.worker", "global_worker"))
+    yield "ray", worker.get("mode") is not None, "is connected to its cluster, which a fork cannot share"
+    clients = module_variable("distributed.client", "_global_clients")
+    yield "dask", isinstance(clients, Sized) and len(clients), "is connected to a cluster, which a fork cannot share"
+    started = module_variable("_jpype", "isStarted")
+    runs = type(started) is types.BuiltinFunctionType and started()
+    yield "jpype", runs, "runs a Java machine, which does not survive a fork"
+    for module in ("pyspark.core.context", "pyspark.context"):
+        context = instance_attributes(module_variable(module, "SparkContext")).get("_active_spark_context")
+        yield "pyspark", context, "is connected to a Java machine, which a fork cannot share"
 
 
 def _native_threads() -> set[str]:
     """Return the names of this process's threads, including native ones; libraries name theirs."""
     found = set()
     for path in glob.iglob("/proc/self/task/*/comm"):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                found.add(file.read().strip())
-        except OSError:
-            continue  # the thread has ended
+        with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:  # it may have ended
+            found.add(file.read().strip())
     return found
 
 
-def _has_thread(threads: Iterable[str], prefix: str) -> bool:
-    return any(name.startswith(prefix) for name in threads)
-
-
-def _module_variable(module: str, variable: str) -> object:
-    return lost_workers.module_variables(module).get(variable)
-
-
-def _ray_runs() -> bool:
-    worker = _module_variable("ray._private.worker", "global_worker")
-    return lost_workers.instance_attributes(worker).get("mode") is not None
-
-
-def _jvm_runs() -> bool:
-    started = _module_variable("_jpype", "isStarted")
-    return type(started) is types.BuiltinFunctionType and bool(started())
-
-
-def _spark_runs() -> bool:
-    contexts = (_module_variable(module, "SparkContext") for module in ("pyspark.core.context", "pyspark.context"))
-    return any(
-        lost_workers.instance_attributes(context).get("_active_spark_context") for context in contexts if context
-    )
-
-
-def _numba_uses_openmp() -> bool:
-    parallel = lost_workers.module_variables("numba.np.ufunc.parallel")
-    return bool(parallel.get("_is_initialized")) and parallel.get("_threading_layer") == "omp"
-
-
-_LIBRARY_CHECKS: dict[str, Callable[[set[str]], bool]] = {
-    "polars": lambda threads: "polars" in sys.modules and _has_thread(threads, "polars-0"),
-    "jax": lambda _: bool(_module_variable("jax._src.xla_bridge", "_backends")),
-    "tensorflow": lambda threads: "tensorflow" in sys.modules and _has_thread(threads, "tf_"),
-    "numba": lambda _: _numba_uses_openmp(),
-    "torch": lambda _: bool(_module_variable("torch.cuda", "_initialized")),
-    "ray": lambda _: _ray_runs(),
-    "dask": lambda _: len(_module_variable("distributed.client", "_global_clients") or ()) > 0,  # type: ignore[arg-type]
-    "jpype": lambda _: _jvm_runs(),
-    "pyspark": lambda _: _spark_runs(),
-}
-_CLAUSES = {
-    "numba": "has used GNU OpenMP, which ends a process that is forked afterwards",
-    "torch": "has opened CUDA, which cannot be used in a fork",
-    "ray": "is connected to its cluster, which a fork cannot share",
-    "dask": "is connected to a cluster, which a fork cannot share",
-    "jpype": "runs a Java machine, which does not survive a fork",
-    "pyspark": "is connected to a Java machine, which a fork cannot share",
-}
-
-
 def _lost_workers() -> Iterator[Hazard]:
-    """Yield pools, threads and processes that a fork loses."""
-    workers = lost_workers.find_workers()
-    for library, pool in workers.pools:
+    pools, threads, processes = find_workers()
+    for library, pool in pools:
         yield _refuse(library, f"{pool} is open, whose workers a fork leaves behind: using it there would wait forever")
-    if workers.threads:
-        yield _warn("", f"experiments lack the background {_format_names('thread', workers.threads)}")
-    if workers.processes:
-        yield _warn("", f"experiments cannot wait for the {_format_names('process', workers.processes)}")
-
-
-def _format_names(word: str, names: list[str]) -> str:
-    plural = {"thread": "threads", "process": "processes"}[word]
-    listed = ", ".join(sorted(names)[:3]) + (", ..." if len(names) > 3 else "")
-    return f"{word if len(names) == 1 else plural} {listed}"
+    for names, words in (
+        (threads, "experiments lack the background thread"),
+        (processes, "experiments cannot wait for the process"),
+    ):
+        if names:
+            plural = "" if len(names) == 1 else "es" if words.endswith("s") else "s"
+            yield _warn("", f"{words}{plural} {', '.join(sorted(names)[:3])}{', ...' if len(names) > 3 else ''}")
 
 
 def _open_resources(variables: Collection[tuple[str, str]], ours: Collection[int]) -> Iterator[Hazard]:
-    """Yield connections, databases and GPUs in use."""
-    resources = open_connections.find_open_resources(ports=_kernel_ports(), ours=ours)
-    for interface in resources.gpus:
+    targets = open_connections.descriptor_targets(ours)
+    for interface in open_connections.gpu_interfaces(targets):
         yield _refuse("", f"a GPU is in use through {interface}, which a fork cannot use")
     clients = sorted({module.partition(".")[0] for module, _ in variables} & _CLIENTS)
-    for connection in resources.connections:
+    names = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
+    ports = [getattr(_application(), name, 0) for name in names]
+    for connection in open_connections.outgoing_connections(targets, ports):
         peer = f"{connection.service} at {connection.peer}" if connection.service else connection.peer
         if connection.reconnects:
             yield _warn("", f"experiments lack the connection to {peer}")
         else:
             library = clients[0] if len(clients) == 1 else ""
             yield _refuse(library, f"a connection to {peer} is open, which a fork cannot share")
-    for kind, path in resources.databases:
+    for kind, path in open_connections.open_databases(targets):
         if not _is_own_database(path) and not (kind == "SQLite" and _SQLITE in variables):
             yield _warn(kind.lower(), f"the {kind} file {path} is open: writes to it by experiments remain private")
 
 
 def _application() -> object:
-    kind = _module_variable("ipykernel.kernelapp", "IPKernelApp")
+    kind = module_variable("ipykernel.kernelapp", "IPKernelApp")
     return kind.__dict__.get("_instance") if isinstance(kind, type) else None
-
-
-def _kernel_ports() -> list[int]:
-    names = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
-    return [getattr(_application(), name, 0) for name in names]
 
 
 def _is_own_database(path: str) -> bool:
@@ -211,29 +169,19 @@ def _is_own_database(path: str) -> bool:
 
 
 def _held_locks(namespace: Mapping[str, object]) -> Iterator[Hazard]:
-    """Yield locks that no thread of a fork could release: in variables, and import locks of other threads."""
-    other_threads = bool(lost_workers.find_workers().threads)
+    """Yield what no thread or process of a fork could release or serve: locks, data loaders with persistent workers."""
+    _, other_threads, _ = find_workers()
+    loader = module_variable("torch.utils.data", "DataLoader")
     for name, value in list(namespace.items()):
+        if type(value) is loader and instance_attributes(value).get("_iterator") is not None:
+            yield _refuse("torch", f"the DataLoader {name} keeps worker processes, which a fork cannot use")
         orphaned = type(value) is _thread.RLock and repr(value).startswith("<locked")  # a fork lacks the owning thread
         if orphaned or (type(value) is _thread.LockType and other_threads and value.locked()):
             yield _refuse("", f"the lock {name} is held, and no thread in a fork could release it")
-    if _imp.lock_held() or _importing():
+    references = module_variable("_frozen_importlib", "_module_locks")
+    locks = [reference() for reference in list(references.values())] if isinstance(references, dict) else []
+    if _imp.lock_held() or {getattr(lock, "owner", None) for lock in locks} - {None, threading.get_ident()}:
         yield _refuse("", "another thread is importing a module")
-
-
-def _importing() -> bool:
-    bootstrap = lost_workers.module_variables("_frozen_importlib").get("_module_locks")
-    locks = [reference() for reference in list(bootstrap.values())] if isinstance(bootstrap, dict) else []
-    owners = {getattr(lock, "owner", None) for lock in locks} - {None, threading.get_ident()}
-    return bool(owners)
-
-
-def _data_loaders(namespace: Mapping[str, object]) -> Iterator[Hazard]:
-    """Yield torch's data loaders with persistent workers, which raise in a fork."""
-    kind = _module_variable("torch.utils.data", "DataLoader")
-    for name, value in list(namespace.items()):
-        if type(value) is kind and lost_workers.instance_attributes(value).get("_iterator") is not None:
-            yield _refuse("torch", f"the DataLoader {name} keeps worker processes, which a fork cannot use")
 
 
 def _kernel_bound_objects(variables: Mapping[tuple[str, str], str]) -> Iterator[Hazard]:
@@ -245,7 +193,7 @@ def _kernel_bound_objects(variables: Mapping[tuple[str, str], str]) -> Iterator[
         yield _warn("ipywidgets", "widgets do not react in experiments")
     if getattr(getattr(_application(), "kernel", None), "eventloop", None) is not None:
         yield _warn("", "experiments lack the event loop of windows")
-    debugged = getattr(_module_variable("_pydevd_bundle.pydevd_constants", "GlobalDebuggerHolder"), "global_dbg", None)
+    debugged = getattr(module_variable("_pydevd_bundle.pydevd_constants", "GlobalDebuggerHolder"), "global_dbg", None)
     if sys.gettrace() or threading.gettrace() or debugged:
         yield _warn("", "a debugger or tracer is attached, which is not active in experiments")
 
@@ -258,11 +206,7 @@ def _asyncio_tasks() -> Iterator[Hazard]:
         return
     waiting = [task.get_coro() for task in asyncio.all_tasks(loop) if type(task) is asyncio.Task and not task.done()]
     codes = [coroutine.cr_code for coroutine in waiting if isinstance(coroutine, types.CoroutineType)]
-    names = sorted(code.co_name for code in codes if not _is_jupyter(code.co_filename))
+    jupyter = {"ipykernel", "tornado", "zmq", "IPython", "jupyter_client", "exploracoder_jupyter", "anyio"}
+    names = sorted({code.co_name for code in codes if jupyter.isdisjoint(code.co_filename.split("/"))})
     if names:
-        yield _warn("", f"experiments lack the asyncio tasks of {', '.join(dict.fromkeys(names))}")
-
-
-def _is_jupyter(filename: str) -> bool:
-    folders = ("ipykernel", "tornado", "zmq", "IPython", "jupyter_client", "exploracoder_jupyter", "anyio")
-    return any(f"/{folder}/" in filename for folder in folders)
+        yield _warn("", f"experiments lack the asyncio tasks of {', '.join(names)}")

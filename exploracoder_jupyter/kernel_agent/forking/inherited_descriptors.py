@@ -9,21 +9,19 @@ is kept, not even for reading, as it could be reopened for writing through `/pro
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
 import functools
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from exploracoder_jupyter.kernel_agent.forking import connection_peers, descriptor_replacements
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+from exploracoder_jupyter.kernel_agent.forking import connection_peers
+from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import Descriptor, DescriptorReplacer
 
 _KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}.get(os.uname().machine)
 _KCMP_FILE = 0
@@ -35,7 +33,7 @@ _libc = ctypes.CDLL(None)
 class InheritedDescriptors:
     """The descriptors that this process shares with its parent."""
 
-    descriptors: tuple[descriptor_replacements.Descriptor, ...]
+    descriptors: tuple[Descriptor, ...]
 
     @classmethod
     def survey(cls, keep: Collection[int]) -> InheritedDescriptors:
@@ -44,32 +42,30 @@ class InheritedDescriptors:
         Call this while the process has one thread, as soon as possible after the fork: until then the parent may move
         an offset. Changes nothing, and needs a `/proc` that shows this process.
         """
-        kept = frozenset(keep)
-        numbers = sorted(number for number in map(int, os.listdir("/proc/self/fd")) if number not in kept)
+        numbers = sorted({*map(int, os.listdir("/proc/self/fd"))}.difference(keep))
         descriptors = [descriptor for number in numbers if (descriptor := _inspect(number)) is not None]
         return cls(tuple(_mark_duplicates(descriptors)))
 
-    def sockets_at(self, addresses: Collection[int | str]) -> set[int]:
-        """Return the sockets with one of these ports or paths at either end, such as a kernel's own: for `quiet`."""
-        sockets = [descriptor.number for descriptor in self.descriptors if stat.S_ISSOCK(descriptor.status.st_mode)]
-        return {number for number in sockets if not connection_peers.endpoints(number).isdisjoint(addresses)}
+    def of_kernel(self, addresses: Collection[int | str], streams: Collection[int], history: str) -> set[int]:
+        """Return what is the kernel's rather than the user's, for `quiet`.
 
-    def files_below(self, *paths: str) -> set[int]:
-        """Return the files whose path starts with one of these, such as a kernel's history: for `quiet`."""
-        return {descriptor.number for descriptor in self.descriptors if descriptor.path.startswith(paths)}
-
-    def same_files(self, numbers: Collection[int]) -> set[int]:
-        """Return the descriptors of the same files as these, such as the log of a kernel's server: for `quiet`."""
-        files = {descriptor.file for descriptor in self.descriptors if descriptor.number in numbers}
-        return {descriptor.number for descriptor in self.descriptors if descriptor.file in files}
-
-    def pipes(self) -> set[int]:
-        """Return the pipes, usually to a kernel's own helper processes: for `quiet`."""
-        return {descriptor.number for descriptor in self.descriptors if stat.S_ISFIFO(descriptor.status.st_mode)}
+        These are sockets with one of these ports or paths at either end, pipes (usually to its helper processes), files
+        whose path starts with that of the history, and all descriptors of the files behind its standard streams (such
+        as the log of its server).
+        """
+        logs = {descriptor.file for descriptor in self.descriptors if descriptor.number in streams}
+        return {
+            descriptor.number
+            for descriptor in self.descriptors
+            if stat.S_ISFIFO(descriptor.status.st_mode)
+            or descriptor.file in logs
+            or descriptor.path.startswith(history)
+            or not connection_peers.endpoints(descriptor.number).isdisjoint(addresses)
+        }
 
     def replace_all(
         self,
-        carried: Sequence[str] | Mapping[str, str],
+        carried: Mapping[str, str],
         *,
         hidden: Collection[str] = (),
         shown: Collection[str] = (),
@@ -77,17 +73,14 @@ class InheritedDescriptors:
     ) -> list[str]:
         """Replace all recorded descriptors; return one clause for the user for each that has lost its function.
 
-        `carried` are the real paths of folders of which this process has its own copy, at the same path or, given a
-        mapping, at another. Files at or below one of `hidden` are not reopened, unless the innermost folder around them
-        from both `hidden` and `shown` is one of `shown`. Descriptors in `quiet` are not reported. A descriptor that
-        has changed since is left alone. Raises OSError if `/dev/null` cannot be opened: this process must then exit.
+        `carried` maps the real paths of folders of which this process has its own copy to the paths of the copies.
+        Files at or below one of `hidden` are not reopened, unless the innermost folder around them from both `hidden`
+        and `shown` is one of `shown`. Descriptors in `quiet` are not reported. A descriptor that has changed since is
+        left alone. Raises OSError if `/dev/null` cannot be opened: this process must then exit.
         """
-        copied_folders = carried if isinstance(carried, Mapping) else {folder: folder for folder in carried}
         unchanged = [descriptor for descriptor in self.descriptors if _is_unchanged(descriptor)]
         clauses = []
-        replacer = descriptor_replacements.DescriptorReplacer(
-            unchanged, copied_folders=copied_folders, hidden=hidden, shown=shown
-        )
+        replacer = DescriptorReplacer(unchanged, copied_folders=carried, hidden=hidden, shown=shown)
         try:
             for descriptor in unchanged:
                 clause = replacer.replace(descriptor)
@@ -98,7 +91,7 @@ class InheritedDescriptors:
         return list(dict.fromkeys(clauses))
 
 
-def _inspect(number: int) -> descriptor_replacements.Descriptor | None:
+def _inspect(number: int) -> Descriptor | None:
     """Inspect a descriptor; None if it is closed, such as the one that listed them."""
     try:
         status, flags = os.fstat(number), fcntl.fcntl(number, fcntl.F_GETFL)
@@ -109,44 +102,34 @@ def _inspect(number: int) -> descriptor_replacements.Descriptor | None:
             return None
         raise
     offset = 0
-    if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFDIR):
-        offset = _offset(number)
-    return descriptor_replacements.Descriptor(number, status, flags, path, offset, inheritable)
+    with contextlib.suppress(OSError):  # opened with O_PATH, or a kernel file without an offset
+        if stat.S_IFMT(status.st_mode) in (stat.S_IFREG, stat.S_IFDIR):
+            offset = os.lseek(number, 0, os.SEEK_CUR)
+    return Descriptor(number, status, flags, path, offset, inheritable)
 
 
-def _offset(number: int) -> int:
-    try:
-        return os.lseek(number, 0, os.SEEK_CUR)
-    except OSError:
-        return 0  # opened with O_PATH, or a kernel file without an offset
-
-
-def _is_unchanged(descriptor: descriptor_replacements.Descriptor) -> bool:
+def _is_unchanged(descriptor: Descriptor) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor.number), descriptor.status)
     except OSError:
         return False
 
 
-def _mark_duplicates(descriptors: list[descriptor_replacements.Descriptor]) -> list[descriptor_replacements.Descriptor]:
+def _mark_duplicates(descriptors: list[Descriptor]) -> list[Descriptor]:
     """Mark descriptors duplicated by `dup`: they share an offset, and must share the new description.
 
     Only descriptors with equal file, flags and offset can be duplicates. `kcmp` orders open file descriptions, so
     sorting puts duplicates side by side, however many descriptors there are.
     """
-    candidates: dict[object, list[descriptor_replacements.Descriptor]] = {}
+    candidates: dict[object, list[int]] = {}
     for descriptor in descriptors:
         if descriptor.is_file or descriptor.is_folder:
-            candidates.setdefault((descriptor.file, descriptor.flags, descriptor.offset), []).append(descriptor)
+            candidates.setdefault((descriptor.file, descriptor.flags, descriptor.offset), []).append(descriptor.number)
     originals: dict[int, int] = {}
     for group in candidates.values():
-        if len(group) > 1:
-            numbers = sorted(
-                (descriptor.number for descriptor in group), key=functools.cmp_to_key(_compare_descriptions)
-            )
-            for left, right in pairwise(numbers):
-                if _compare_descriptions(left, right) == 0:
-                    originals[right] = originals.get(left, left)
+        for left, right in pairwise(sorted(group, key=functools.cmp_to_key(_compare_descriptions))):
+            if _compare_descriptions(left, right) == 0:
+                originals[right] = originals.get(left, left)
     return [replace(descriptor, duplicate_of=originals.get(descriptor.number)) for descriptor in descriptors]
 
 

@@ -9,6 +9,7 @@ If all mappings are private already, this costs only reading one small file.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -16,12 +17,8 @@ import gc
 import mmap
 import os
 import stat
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 MAX_COPIED_BYTES = 256 * 2**20
 """Bytes of shared memory that are copied, in total for one process."""
@@ -74,30 +71,30 @@ def make_private() -> list[str]:
     mapping becomes read-only, until native code changes that). Unless the list is empty, the process is not safe for
     untrusted code.
     """
-    remaining, clauses = MAX_COPIED_BYTES, []
-    with _gc_disabled():
-        for parts in _group_by_source(_read_shared_mappings()):
-            if parts[0].is_device:
-                clauses.append(f"the memory of {parts[0].name} is shared")
-                continue
-            size = sum(part.size for part in parts)
-            problem, copied = _detach(parts, may_copy=size <= remaining)
-            remaining -= size if copied else 0
-            if problem:
-                clauses.append(f"{_display_name(parts[0])} is shared: {problem}")
-    return clauses
-
-
-@contextmanager
-def _gc_disabled() -> Iterator[None]:
-    """Disable garbage collection: nothing may be unmapped while we work with addresses."""
     was_enabled = gc.isenabled()
-    gc.disable()
+    gc.disable()  # nothing may be unmapped while we work with addresses
     try:
-        yield
+        return list(_detach_all())
     finally:
         if was_enabled:
             gc.enable()
+
+
+def _detach_all() -> Iterator[str]:
+    groups: dict[tuple[int, ...], list[_SharedMapping]] = {}
+    for part in _read_shared_mappings():  # the parts of the same file must still see each other's changes
+        groups.setdefault(part.source, []).append(part)
+    remaining = MAX_COPIED_BYTES
+    for parts in groups.values():
+        name = parts[0].name.removesuffix(_DELETED)
+        if parts[0].is_device:
+            yield f"the memory of {name} is shared"
+            continue
+        size = sum(part.size for part in parts)
+        problem, copied = _detach(parts, may_copy=size <= remaining)
+        remaining -= size if copied else 0
+        if problem:  # the system calls unnamed memory `/dev/zero`
+            yield f"{'memory between processes' if name in ('', '/dev/zero') else name} is shared: {problem}"
 
 
 def _read_shared_mappings() -> Iterator[_SharedMapping]:
@@ -106,19 +103,10 @@ def _read_shared_mappings() -> Iterator[_SharedMapping]:
     for line in shared:
         span, permissions, offset, device, inode, *name = line.rstrip(b"\n").split(maxsplit=5)
         start, end = (int(value, 16) for value in span.split(b"-"))
-        major, minor = (int(value, 16) for value in device.split(b":"))
+        number = os.makedev(*(int(value, 16) for value in device.split(b":")))
         text = os.fsdecode(name[0].replace(b"\\012", b"\n")) if name else ""
         protection = sum(bit for flag, bit in zip(permissions, (1, 2, 4), strict=False) if flag != ord("-"))
-        device_number = os.makedev(major, minor)
-        yield _SharedMapping(start, end - start, protection, int(offset, 16), device_number, int(inode), text)
-
-
-def _group_by_source(parts: Iterable[_SharedMapping]) -> list[list[_SharedMapping]]:
-    """Group the parts of the same file, which must still see each other's changes."""
-    groups: dict[tuple[int, ...], list[_SharedMapping]] = {}
-    for part in parts:
-        groups.setdefault(part.source, []).append(part)
-    return list(groups.values())
+        yield _SharedMapping(start, end - start, protection, int(offset, 16), number, int(inode), text)
 
 
 def _detach(parts: list[_SharedMapping], *, may_copy: bool) -> tuple[str, bool]:
@@ -167,7 +155,6 @@ def _write_content(part: _SharedMapping, copy: int) -> None:
 
 
 def _map_privately(parts: list[_SharedMapping]) -> None:
-    """Map the same file privately."""
     for part in parts:
         file, opened = _open_source(part)
         try:
@@ -189,8 +176,10 @@ def _open_source(part: _SharedMapping) -> tuple[int, bool]:
             return file, True
         os.close(file)
     for number in map(int, os.listdir("/proc/self/fd")):
-        if _can_read(number) and _is_source(part, os.fstat(number)):
-            return number, False
+        with contextlib.suppress(OSError):  # the descriptor of the listing
+            readable = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
+            if readable and _is_source(part, os.fstat(number)):
+                return number, False
     raise FileNotFoundError(errno.ENOENT, "nothing leads to it", part.name)
 
 
@@ -201,20 +190,7 @@ def _is_source(part: _SharedMapping, status: os.stat_result) -> bool:
     return status.st_dev == part.device or not part.in_memory
 
 
-def _can_read(number: int) -> bool:
-    try:
-        return fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_WRONLY
-    except OSError:
-        return False  # the descriptor of the listing
-
-
 def _map_at_address(part: _SharedMapping, file: int, flags: int) -> None:
     address = _libc.mmap(part.start, part.size, part.protection, flags | _MAP_FIXED, file, part.offset)
     if address != part.start:
         raise OSError(ctypes.get_errno(), "cannot be mapped again", part.name)
-
-
-def _display_name(part: _SharedMapping) -> str:
-    """Return its name for the user; the system calls unnamed memory `/dev/zero`."""
-    name = part.name.removesuffix(_DELETED)
-    return "memory between processes" if name in ("", "/dev/zero") else name

@@ -24,18 +24,17 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
 from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
 from exploracoder_jupyter.kernel_agent.forking import (
-    context_variables,
     fork_channel,
     fork_hazards,
     process_fork,
     rebuilt_kernel,
     signing_key_removal,
-    warm_up,
 )
 from exploracoder_jupyter.kernel_agent.forking.inherited_descriptors import InheritedDescriptors
 from exploracoder_jupyter.kernel_agent.forking.inherited_mappings import make_private
@@ -52,8 +51,7 @@ def fork(shell: Any, address: str) -> None:
     milliseconds, and at most ten seconds if the engine does not answer. Other threads are blocked only during the fork
     itself, about a millisecond per gigabyte of arrays.
 
-    Raises:
-        OSError: the system refused the fork.
+    Raises OSError if the system refused the fork.
     """
     refused: list[OSError] = []
 
@@ -63,7 +61,7 @@ def fork(shell: Any, address: str) -> None:
         except OSError as error:
             refused.append(error)
 
-    thread = threading.Thread(target=context_variables.latest_context(shell).run, args=(run,), name="explora-fork")
+    thread = threading.Thread(target=_latest_context(shell).run, args=(run,), name="explora-fork")
     thread.start()
     thread.join()
     if refused:
@@ -72,10 +70,32 @@ def fork(shell: Any, address: str) -> None:
 
 def listen(shell: Any, channel: socket.socket) -> threading.Thread:
     """Serve the engine's requests in a separate thread until the channel closes."""
-    context_variables.track_context(shell)
+    track_context(shell)
     thread = threading.Thread(target=_serve_requests, args=(shell, channel), daemon=True, name="explora-line")
     thread.start()
     return thread
+
+
+def track_context(shell: Any) -> None:
+    """Store the context variables now and after every cell: a thread that forks cannot read those of another thread.
+
+    Call this in the thread that runs the cells; repeating is fine. What a running cell has set is not included.
+    """
+    if not hasattr(shell, "explora_context"):
+
+        def store(_result: Any) -> None:
+            shell.explora_context = copy_context()
+
+        shell.events.register("post_run_cell", store)
+    shell.explora_context = copy_context()
+
+
+def _latest_context(shell: Any) -> Context:
+    """Return a copy of the context for the next cell, as far as this thread can know it."""
+    context = getattr(shell, "explora_context", None)
+    if isinstance(context, Context) and threading.current_thread() is not threading.main_thread():
+        return context.copy()
+    return copy_context()
 
 
 def _serve_requests(shell: Any, channel: socket.socket) -> NoReturn:
@@ -84,8 +104,10 @@ def _serve_requests(shell: Any, channel: socket.socket) -> NoReturn:
             message, descriptors = fork_channel.receive(channel)
             if message["ask"] == "fork" and descriptors:  # no descriptor: the limit is reached; the sender sees an end
                 _handle_fork_request(shell, channel, descriptors[0], message)
-    finally:
-        _kill_process_group()  # channel closed, or an error: a branch that no longer serves requests would never end
+    finally:  # the channel is closed, or an error: a branch that no longer serves requests would never end
+        with contextlib.suppress(OSError):
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
 
 
 def _handle_fork_request(shell: Any, channel: socket.socket, descriptor: int, message: dict[str, Any]) -> None:
@@ -94,19 +116,14 @@ def _handle_fork_request(shell: Any, channel: socket.socket, descriptor: int, me
         try:
             refusal = _refusal_reason(shell, channel, message)
             if not refusal:
-                context_variables.latest_context(shell).run(_fork, shell, lambda: child_channel, parent_channel=channel)
+                _latest_context(shell).run(_fork, shell, lambda: child_channel, parent_channel=channel)
         except Exception as error:
             refusal = {"error": f"{type(error).__name__}: {error}"}
-        if refusal:
-            _send_refusal(child_channel, refusal)
-
-
-def _send_refusal(child_channel: socket.socket, reason: dict[str, str]) -> None:
-    """Answer in place of a child that is not made. Reads its order, as unread data would reset the connection."""
-    with contextlib.suppress(EOFError, OSError):
-        for descriptor in fork_channel.receive(child_channel)[1]:
-            os.close(descriptor)
-    fork_channel.send_if_open(child_channel, reason)
+        if refusal:  # answer in place of the child, after reading its order: unread data would reset the connection
+            with contextlib.suppress(EOFError, OSError):
+                for given in fork_channel.receive(child_channel)[1]:
+                    os.close(given)
+            fork_channel.send_if_open(child_channel, refusal)
 
 
 def _refusal_reason(shell: Any, channel: socket.socket, message: dict[str, Any]) -> dict[str, str] | None:
@@ -121,12 +138,6 @@ def _refusal_reason(shell: Any, channel: socket.socket, message: dict[str, Any])
     return {"refused": refused["what"], "library": refused["library"]} if refused else None
 
 
-def _kill_process_group() -> NoReturn:
-    with contextlib.suppress(OSError):
-        os.killpg(0, signal.SIGKILL)
-    os._exit(1)
-
-
 def _fork(shell: Any, get_channel: Callable[[], socket.socket], *, parent_channel: socket.socket | None = None) -> None:
     state = random.getstate()  # the module reseeds itself in every child
     middle = process_fork.fork()
@@ -139,7 +150,7 @@ def _fork(shell: Any, get_channel: Callable[[], socket.socket], *, parent_channe
 def _run_middle_process(
     shell: Any, get_channel: Callable[[], socket.socket], parent_channel: socket.socket | None, state: tuple[Any, ...]
 ) -> NoReturn:
-    """Run the middle process: prepare what the branch needs before it exists, fork the branch, exit."""
+    """Prepare what the branch needs before it exists, fork the branch, exit."""
     channel: socket.socket | None = None
     gc_enabled = gc.isenabled()
     try:
@@ -183,33 +194,19 @@ def _enter_namespaces(order: dict[str, Any], received: dict[str, int], inherited
 
 
 def _start_reaper(lifeline: int, inherited: InheritedDescriptors) -> int:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children leave no zombies
-    try:
-        return os.pidfd_open(_spawn_reaper(lifeline, [descriptor.number for descriptor in inherited.descriptors]))
-    finally:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-
-
-def _spawn_reaper(lifeline: int, inherited: Iterable[int]) -> int:
-    """Spawn the first process of the namespace: it exits when its standard input ends, which ends the namespace."""
+    """Start the first process of the namespace: it exits when its standard input ends, which ends the namespace."""
     program = shutil.which("cat", path=os.defpath)
     if program is None:
         raise OSError("the program `cat` was not found")
     null_devices = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
-    closings = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited if number > 2]
+    closings = [(os.POSIX_SPAWN_CLOSE, one.number) for one in inherited.descriptors if one.number > 2]
     actions = [(os.POSIX_SPAWN_DUP2, lifeline, 0), *null_devices, *closings]
-    return os.posix_spawn(program, ["explora-branch"], {}, file_actions=actions, setsigdef=[signal.SIGTERM])
-
-
-def _prepare_first_generation(shell: Any, order: dict[str, Any]) -> None:
-    """Prepare what all later generations inherit."""
-    if order["level"] != "open":
-        signing_key_removal.erase_keys(shell.kernel.parent)
-    if order["environ"] is not None:
-        branch_environment.clean_environment(order["environ"])
-    if order["output"] is not None:
-        bounded_output.OutputLimits(order["output"]).install_once()
-        cell_report.CellReporter.of(shell)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # inherited by the reaper: its children leave no zombies
+    try:
+        reaper = os.posix_spawn(program, ["explora-branch"], {}, file_actions=actions, setsigdef=[signal.SIGTERM])
+        return os.pidfd_open(reaper)
+    finally:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def _run_branch(
@@ -221,12 +218,17 @@ def _run_branch(
     syscall_filter: int | None,
     gc_enabled: bool,
 ) -> NoReturn:
-    """Turn this process into the branch."""
     notes, proc = _isolate(shell, order, inherited)
     rebuilt_kernel.detach_shell(shell)
     (gc.enable if gc_enabled else gc.disable)()
-    if order["first"]:
-        _prepare_first_generation(shell, order)
+    if order["first"]:  # prepare what all later generations inherit
+        if order["level"] != "open":
+            signing_key_removal.erase_keys(shell.kernel.parent)
+        if order["environ"] is not None:
+            branch_environment.clean_environment(order["environ"])
+        if order["output"] is not None:
+            bounded_output.OutputLimits(order["output"]).install_once()
+            cell_report.CellReporter.of(shell)
     branch_environment.use_own_folders(order)
     if order["level"] != "open":
         resource_limits.apply(order["limits"])
@@ -235,35 +237,36 @@ def _run_branch(
         os.close(syscall_filter)
     returned = [descriptor for descriptor in (reaper, proc) if descriptor is not None]
     app = rebuilt_kernel.build_application(shell, order["connection"]) if order["serve"] else None
-    fork_channel.send(
-        channel, {"ready": True, "notes": notes, "loaded": fork_hazards.risky_libraries_in(sys.modules)}, returned
-    )
+    loaded = fork_hazards.risky_libraries_in(sys.modules)
+    fork_channel.send(channel, {"ready": True, "notes": notes, "loaded": loaded}, returned)
     for descriptor in returned:
         os.close(descriptor)
-    _serve(shell, app, channel)
+    if app is None:
+        _warm_up(shell)
+        _serve_requests(shell, channel)
+    listen(shell, channel)
+    app.start()
+    os._exit(0)
 
 
 def _isolate(shell: Any, order: dict[str, Any], inherited: InheritedDescriptors) -> tuple[list[str], int | None]:
     """Stop sharing memory, files and descriptors with the parent.
 
-    Returns one clause for each thing that is missing from now on, and the result of `confine.build_view`.
+    Returns one clause for each thing that is missing from now on, and the result of `namespaces.build_view`.
     """
     if shared := make_private():
         raise RuntimeError(f"memory would still be shared: {'; '.join(shared)}")
-    quiet = (
-        inherited.sockets_at(rebuilt_kernel.socket_addresses(shell))
-        | inherited.pipes()
-        | inherited.files_below(rebuilt_kernel.history_file(shell))
-        | inherited.same_files(rebuilt_kernel.standard_streams())
-    )
+    history = str(getattr(shell.history_manager, "hist_file", "")) or "\n"  # which starts no path
+    addresses = rebuilt_kernel.socket_addresses(shell)
+    quiet = inherited.of_kernel(addresses, rebuilt_kernel.standard_streams(), history)
     carried, proc = branch_environment.enter_view(order)
     return inherited.replace_all(carried, hidden=order["hidden"], shown=order["shown"], quiet=quiet), proc
 
 
-def _serve(shell: Any, app: Any, channel: socket.socket) -> NoReturn:
-    if app is None:
-        warm_up.warm_up(shell)
-        _serve_requests(shell, channel)
-    listen(shell, channel)
-    app.start()
-    os._exit(0)
+def _warm_up(shell: Any) -> None:
+    """Load what renders tracebacks: a fifth of a second, which the failing experiments would otherwise spend each."""
+    try:
+        raise RuntimeError
+    except RuntimeError:
+        with contextlib.suppress(Exception):
+            shell.InteractiveTB.structured_traceback(*sys.exc_info())

@@ -13,16 +13,12 @@ import os
 import sys
 import threading
 import types
-from typing import NamedTuple
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
 
 _IGNORED_MODULES = {
     *("IPython", "anyio", "comm", "exploracoder_jupyter", "ipykernel", "jupyter_client", "tornado", "zmq"),
     *("debugpy", "pydevd", "_pydevd_bundle", "_pydev_bundle", "tqdm"),
-    *("multiprocessing", "joblib", "distributed"),  # threads that serve their pools are reported with the pool
+    *("multiprocessing", "joblib", "distributed", "concurrent"),  # their threads are reported with the pool they serve
 }
 _POOLS = {
     "concurrent.futures.thread": ("", "a thread pool"),
@@ -34,45 +30,42 @@ _RECREATED_THREADS = ("asyncio_", "Dask-Offload")
 _POOL_PROCESSES = {"PoolWorker": "a multiprocessing pool", "Manager": "a multiprocessing manager"}
 
 
-class Workers(NamedTuple):
-    """Threads and processes that a fork loses."""
+def find_workers() -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Inspect all Python threads except this one and the main one, and multiprocessing's children.
 
-    pools: list[tuple[str, str]]
-    """Library (empty for the standard library) and description, e.g. `a thread pool`."""
-    threads: list[str]
-    """Names of other threads."""
-    processes: list[str]
-    """Names of child processes that were started through multiprocessing and do not belong to a pool."""
-
-
-def find_workers() -> Workers:
-    """Inspect all Python threads except this one and the main one, and multiprocessing's children."""
-    skipped = {threading.current_thread(), threading.main_thread(), *_dask_threads()}
-    threads = [thread for thread in threading.enumerate() if thread not in skipped]
-    threads = [thread for thread in threads if not thread.name.startswith(_RECREATED_THREADS)]
-    pools = {_POOLS[module] for module in map(_function_module, threads) if module in _POOLS}
+    Returns pools, each as its library (empty for the standard library) and description (`a thread pool`), and the names
+    of threads and processes that belong to none.
+    """
+    # Dask keeps one pool per computing thread, so a fork creates another.
+    dask = instance_attributes(module_variable("dask.threaded", "default_pool")).get("_threads")
+    skipped = {threading.current_thread(), threading.main_thread(), *(dask if isinstance(dask, set) else ())}
+    modules = {
+        thread: _function_module(thread)
+        for thread in threading.enumerate()
+        if thread not in skipped and not thread.name.startswith(_RECREATED_THREADS)
+    }
+    pools = {_POOLS[module] for module in modules.values() if module in _POOLS}
     children = _child_processes()
     pools |= {("", kind) for name in children for marker, kind in _POOL_PROCESSES.items() if marker in name}
-    ignored = {*_IGNORED_MODULES, "concurrent"}
-    return Workers(
-        sorted(pools),
-        [thread.name for thread in threads if _function_module(thread).partition(".")[0] not in ignored],
-        [] if pools else children,
-    )
+    threads = [thread.name for thread, module in modules.items() if module.partition(".")[0] not in _IGNORED_MODULES]
+    return sorted(pools), threads, [] if pools else children
 
 
 def instance_attributes(instance: object) -> Mapping[str, object]:
-    """Return the instance's own dictionary, or an empty one, without running code of its class."""
+    """Return the own dictionary of an instance or class, or an empty one, without running code of its class."""
     with contextlib.suppress(AttributeError):
         found = object.__getattribute__(instance, "__dict__")
-        return found if isinstance(found, dict) else {}
+        if isinstance(found, (dict, types.MappingProxyType)):
+            return found
     return {}
 
 
-def module_variables(name: str) -> Mapping[str, object]:
-    """Return the variables of a module if it is loaded; lazy modules are not triggered."""
+def module_variable(name: str, variable: str) -> object:
+    """Return a variable of a module; None if the module is not loaded. Lazy modules are not triggered."""
     module = sys.modules.get(name)
-    return types.ModuleType.__getattribute__(module, "__dict__") if issubclass(type(module), types.ModuleType) else {}
+    if not issubclass(type(module), types.ModuleType):
+        return None
+    return types.ModuleType.__getattribute__(module, "__dict__").get(variable)
 
 
 def _function_module(thread: threading.Thread) -> str:
@@ -84,29 +77,18 @@ def _function_module(thread: threading.Thread) -> str:
     return str(type.__getattribute__(type(thread), "__module__"))
 
 
-def _dask_threads() -> set[threading.Thread]:
-    """Return the threads of dask's own pool: dask keeps one pool per computing thread, so a fork creates another."""
-    threads = instance_attributes(module_variables("dask.threaded").get("default_pool")).get("_threads")
-    return {thread for thread in threads if isinstance(thread, threading.Thread)} if isinstance(threads, set) else set()
-
-
 def _child_processes() -> list[str]:
-    """Return the names of the living child processes of multiprocessing."""
-    processes = module_variables("multiprocessing.process").get("_children")
+    """Return the names of the living processes that multiprocessing has started from here, not from our parent."""
+    processes = module_variable("multiprocessing.process", "_children")
     found = []
     for process in list(processes) if isinstance(processes, set) else []:
         variables = instance_attributes(process)
         pid = instance_attributes(variables.get("_popen")).get("pid")
-        if isinstance(pid, int) and _is_living_child(pid):
-            found.append(str(variables.get("_name")))
-    return sorted(found)
-
-
-def _is_living_child(pid: int) -> bool:
-    """Return whether it is a living child of this process, not of the process that this one was forked from."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file,
+        ):
             state, parent = file.read().rpartition(")")[2].split()[:2]
-    except (OSError, ValueError):
-        return False
-    return state != "Z" and int(parent) == os.getpid()
+            if state != "Z" and int(parent) == os.getpid():
+                found.append(str(variables.get("_name")))
+    return sorted(found)

@@ -1,26 +1,27 @@
 """Finds what the open descriptors of this process lead to: connections, databases, GPU devices.
 
-Opens nothing, moves no file offset and creates no Python socket object: closing a second descriptor of a file drops
-SQLite's locks on it, and a new socket object may change whether the shared descriptor blocks. So addresses are read
-through the C library, and file types are recognized by their first bytes, read with `pread`.
+Opens nothing, moves no file offset and creates no socket object (`connection_peers`): closing a second descriptor of a
+file drops SQLite's locks on it. File types are recognized by their first bytes, read with `pread`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import socket
 import stat
-import sys
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from exploracoder_jupyter.kernel_agent.forking.connection_peers import (
+    Address,
+    address_text,
+    is_listening,
+    local_address,
+    peer_address,
+    socket_option,
+)
 
-Address = tuple[str, int]
-"""Host and port; for a UNIX socket its path (`@` for the abstract kind) and 0."""
 _HTTP_PORTS = {80, 443, 3128, 8000, 8080, 8443, 8888, 11434}
 _DATABASE_PORTS = {
     1433: "SQL Server",
@@ -44,113 +45,67 @@ class Connection(NamedTuple):
     """A connection that this process opened to a peer elsewhere."""
 
     peer: str
-    """As users write it: `host:port` or a path."""
     service: str
     """What usually listens there, e.g. `PostgreSQL`; empty if unknown."""
     reconnects: bool
     """Whether clients of this kind notice a lost connection and reconnect: HTTP, desktop services."""
 
 
-class OpenResources(NamedTuple):
-    """Connections, databases and GPUs in use."""
-
-    connections: list[Connection]
-    databases: list[tuple[str, str]]
-    """Open database files: `SQLite` or `DuckDB`, and the path."""
-    gpus: list[str]
-    """GPU interfaces in use: `CUDA`, `ROCm`."""
-
-
-def find_open_resources(*, ports: Iterable[int] = (), ours: Iterable[int] = ()) -> OpenResources:
-    """Inspect all open descriptors; takes about 10 microseconds each.
-
-    `ports`: local ports that the kernel serves; `ours`: descriptors to skip.
-    """
-    targets = _descriptor_targets(set(ours))
-    sockets = [descriptor for descriptor, target in targets.items() if target.startswith("socket:")]
-    files = [(descriptor, target) for descriptor, target in targets.items() if target.startswith("/")]
-    databases = [(kind, path) for descriptor, path in files if (kind := _database_kind(descriptor, path))]
-    gpus = [_GPU_DEVICES[path] for _, path in files if path in _GPU_DEVICES]
-    return OpenResources(_outgoing_connections(sockets, set(ports)), sorted(set(databases)), sorted(set(gpus)))
-
-
-def _descriptor_targets(ours: set[int]) -> dict[int, str]:
+def descriptor_targets(ours: Iterable[int] = ()) -> dict[int, str]:
+    """Return the targets of this process's open descriptors except `ours`, as listed in `/proc/self/fd`."""
     targets = {}
-    for name in os.listdir("/proc/self/fd"):
+    for number in sorted({*map(int, os.listdir("/proc/self/fd"))}.difference(ours)):
         with contextlib.suppress(OSError):  # the listing's own descriptor, and those that other threads close
-            targets[int(name)] = os.readlink(f"/proc/self/fd/{name}")
-    return {descriptor: target for descriptor, target in targets.items() if descriptor not in ours}
+            targets[number] = os.readlink(f"/proc/self/fd/{number}")
+    return targets
+
+
+def gpu_interfaces(targets: Mapping[int, str]) -> list[str]:
+    """Return the GPU interfaces in use: `CUDA`, `ROCm`."""
+    return sorted({_GPU_DEVICES[path] for path in targets.values() if path in _GPU_DEVICES})
+
+
+def open_databases(targets: Mapping[int, str]) -> list[tuple[str, str]]:
+    """Return the open database files: `SQLite` or `DuckDB`, and the path."""
+    return sorted({(kind, path) for number, path in targets.items() if (kind := _database_kind(number, path))})
 
 
 def _database_kind(descriptor: int, path: str) -> str:
-    if path.startswith(("/dev/", "/proc/", "/sys/")):
+    if not path.startswith("/") or path.startswith(("/dev/", "/proc/", "/sys/")):
         return ""
     with contextlib.suppress(OSError):
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            head = os.pread(descriptor, 16, 0)
-            return next(
-                (kind for kind, (offset, marker) in _FILE_MARKERS.items() if head[offset:].startswith(marker)), ""
-            )
+        head = os.pread(descriptor, 16, 0) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        for kind, (offset, marker) in _FILE_MARKERS.items():
+            if head[offset:].startswith(marker):
+                return kind
     return ""
 
 
-def _outgoing_connections(sockets: list[int], ports: set[int]) -> list[Connection]:
-    libc = ctypes.CDLL(None)
-    served = ports | {
-        address[1]
-        for descriptor in sockets
-        if _is_listening(libc, descriptor) and (address := _address(libc.getsockname, descriptor))
-    }
-    endpoints = {
-        descriptor: (_address(libc.getsockname, descriptor), _address(libc.getpeername, descriptor))
-        for descriptor in sockets
-    }
+def outgoing_connections(targets: Mapping[int, str], ports: Iterable[int]) -> list[Connection]:
+    """Return the connections to peers elsewhere; `ports` are the local ones that the kernel serves."""
+    sockets = [descriptor for descriptor, target in targets.items() if target.startswith("socket:")]
+    ends = {descriptor: (local_address(descriptor), peer_address(descriptor)) for descriptor in sockets}
     # Both ends may be in this process, as with an in-process debugger.
-    local_addresses = {local for local, _ in endpoints.values()}
-    outgoing = {
-        descriptor: peer
-        for descriptor, (local, peer) in endpoints.items()
-        if local and peer and peer[0] and peer not in local_addresses and (peer[1] == 0 or local[1] not in served)
-    }
-    return [_connection_to(*peer) for descriptor, peer in outgoing.items() if _is_connected(libc, descriptor, peer)]
+    local_addresses = {local for local, _ in ends.values()}
+    served = {*ports} | {local[1] for descriptor, (local, _) in ends.items() if local and is_listening(descriptor)}
+    return [
+        _connection_to(peer)
+        for descriptor, (local, peer) in ends.items()
+        if local and peer and peer[0] and peer not in local_addresses
+        if peer[1] is None or local[1] not in served
+        if _is_connected(descriptor, peer)
+    ]
 
 
-def _connection_to(host: str, port: int) -> Connection:
-    if port == 0:
+def _connection_to(peer: Address) -> Connection:
+    host, port = peer
+    if port is None:
         service = next((name for marker, name in _LOCAL_DATABASES.items() if marker in host), "")
         return Connection(host, service, reconnects=not service)
-    text = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return Connection(text, _DATABASE_PORTS.get(port, ""), reconnects=port in _HTTP_PORTS)
+    return Connection(address_text(peer), _DATABASE_PORTS.get(port, ""), reconnects=port in _HTTP_PORTS)
 
 
-def _address(call: Callable[..., int], descriptor: int) -> Address | None:
-    """Return the result of `getsockname` or `getpeername`; None for other families, and without a peer."""
-    buffer, length = ctypes.create_string_buffer(128), ctypes.c_uint32(128)
-    if call(descriptor, buffer, ctypes.byref(length)) != 0:
-        return None
-    raw = buffer.raw[: length.value]
-    family, port = int.from_bytes(raw[:2], sys.byteorder), int.from_bytes(raw[2:4], "big")
-    if family == socket.AF_INET:
-        return socket.inet_ntop(socket.AF_INET, raw[4:8]), port
-    if family == socket.AF_INET6:
-        return socket.inet_ntop(socket.AF_INET6, raw[8:24]).removeprefix("::ffff:"), port
-    if family == socket.AF_UNIX:
-        name = raw[2:]
-        return os.fsdecode(b"@" + name[1:] if name[:1] == b"\0" else name.rstrip(b"\0")), 0
-    return None
-
-
-def _socket_option(libc: ctypes.CDLL, descriptor: int, level: int, option: int) -> int:
-    """Return the first byte of a socket option."""
-    value, length = ctypes.create_string_buffer(8), ctypes.c_uint32(8)
-    return value.raw[0] if libc.getsockopt(descriptor, level, option, value, ctypes.byref(length)) == 0 else 0
-
-
-def _is_listening(libc: ctypes.CDLL, descriptor: int) -> bool:
-    return _socket_option(libc, descriptor, socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
-
-
-def _is_connected(libc: ctypes.CDLL, descriptor: int, peer: Address) -> bool:
+def _is_connected(descriptor: int, peer: Address) -> bool:
     """Return whether it is a stream whose peer has not hung up, as far as this can be determined."""
-    stream = _socket_option(libc, descriptor, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
-    return stream and (peer[1] == 0 or _socket_option(libc, descriptor, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED)
+    stream = socket_option(descriptor, socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_STREAM
+    return stream and (peer[1] is None or socket_option(descriptor, socket.IPPROTO_TCP, _TCP_INFO) == _ESTABLISHED)

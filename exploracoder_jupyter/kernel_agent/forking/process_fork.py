@@ -1,10 +1,12 @@
-"""Forks this process without warnings about its threads."""
+"""Forks this process without warnings about its threads, and without calls of the user's handler of SIGCHLD."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _fork: Callable[[], int] | None = getattr(os, "fork", None)
@@ -22,8 +24,7 @@ def fork() -> int:
     Python 3.12 and later, and some libraries, warn about threads that a fork does not carry: this is known. The list of
     filters is replaced as a whole, since any change announced to `warnings` makes it forget which warnings were shown.
 
-    Raises:
-        OSError: the system refused the fork, or does not support it.
+    Raises OSError if the system refused the fork, or does not support it.
     """
     if _fork is None:
         raise OSError("this system does not support fork")
@@ -33,3 +34,26 @@ def fork() -> int:
         return _fork()
     finally:
         warnings.filters = filters
+
+
+@contextlib.contextmanager
+def suspend_sigchld_handler() -> Iterator[None]:
+    """Suspend the handler of SIGCHLD. If a child of the user's has ended meanwhile, the handler is called at the end.
+
+    Blocking the signal would not suffice, as another thread would receive it. Only the main thread can set handlers; in
+    other threads, and if the handler was not set from Python, nothing changes.
+    """
+    handler = signal.getsignal(signal.SIGCHLD)
+    try:
+        if callable(handler):
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    except ValueError:
+        handler = None
+    try:
+        yield
+    finally:
+        if callable(handler):
+            signal.signal(signal.SIGCHLD, handler)
+            with contextlib.suppress(ChildProcessError):
+                if os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                    signal.raise_signal(signal.SIGCHLD)

@@ -16,17 +16,20 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar
 
 import zmq
 from traitlets.config import Config
 from zmq.utils import garbage
 
+from exploracoder_jupyter.kernel_agent.forking.open_connections import descriptor_targets
+
 _UNCOLLECTED: list[object] = []
 """Objects that must never be garbage-collected."""
 _own_descriptors: dict[int, str] = {}
-"""Descriptors opened by the application made here, with their targets: a number may be reused later."""
+"""Descriptors opened by the application made here, with their targets, which are unique for sockets and pipes: a number
+may be reused later."""
 _PORTS = ("shell", "iopub", "stdin", "control", "hb")
 _STEPS = (
     "init_sockets",
@@ -37,12 +40,6 @@ _STEPS = (
     "init_kernel",
     "init_shell",
 )
-
-
-def history_file(shell: Any) -> str:
-    """Return the path of the shell's history, which a fork lacks; a newline, which is no path, if there is none."""
-    history = shell.history_manager
-    return str(getattr(history, "hist_file", "")) or "\n"
 
 
 def standard_streams() -> set[int]:
@@ -56,11 +53,7 @@ def standard_streams() -> set[int]:
 
 def own_descriptors() -> set[int]:
     """Return the descriptors that the application made here has opened and that are still open."""
-    return {
-        descriptor
-        for descriptor, target in _own_descriptors.items()
-        if _descriptor_targets([descriptor]).get(descriptor) == target
-    }
+    return {descriptor for descriptor, _ in _own_descriptors.items() & descriptor_targets().items()}
 
 
 def close_own_descriptors(keep: Collection[int]) -> None:
@@ -88,24 +81,26 @@ def detach_shell(shell: Any) -> None:
     gc.freeze()
     atexit._clear()
     kernel = shell.kernel
-    _UNCOLLECTED.append(
-        (kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, asyncio.get_event_loop_policy())
-    )
-    _reset_application_globals()
-    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
-    if hasattr(shell, "enable_tip"):
-        shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
-    _disable_history(shell)
-    _reset_multiprocessing_helpers()
-    gc.enable()
-
-
-def _reset_application_globals() -> None:
+    policy = asyncio.get_event_loop_policy()
+    _UNCOLLECTED.append((kernel, kernel.parent, sys.stdout, sys.stderr, sys.displayhook, policy))
     asyncio._set_running_loop(None)
     asyncio.set_event_loop_policy(None)
     zmq.Context._instance = None
     _reset_zmq_collector()
     sys.stdout, sys.stderr, sys.displayhook = sys.__stdout__, sys.__stderr__, sys.__displayhook__
+    shell.display_trap._nested_level = shell.builtin_trap._nested_level = 0  # the fork may have been made in a cell
+    if hasattr(shell, "enable_tip"):
+        shell.enable_tip = False  # drawing a tip for each `kernel_info` request would advance the user's random state
+    history = shell.history_manager
+    if history is not None:  # its thread and database are the parent's, and its locks may be held forever
+        history.enabled, history.save_thread = False, None
+        for name in ("db_input_cache_lock", "db_output_cache_lock"):
+            if hasattr(history, name):
+                setattr(history, name, threading.Lock())
+    for name, helper in (("resource_tracker", "_resource_tracker"), ("forkserver", "_forkserver")):
+        if module := sys.modules.get(f"multiprocessing.{name}"):
+            getattr(module, helper).__init__()  # forgets the parent's process; a new one is started when needed
+    gc.enable()
 
 
 def _reset_zmq_collector() -> None:
@@ -121,14 +116,25 @@ def _reset_zmq_collector() -> None:
 
 def build_application(shell: Any, connection: dict[str, Any]) -> Any:
     """Build a kernel application around the shell that serves this connection; the caller starts it."""
-    old_kernel, inherited = shell.kernel, _descriptor_targets()
+    old_kernel, inherited = shell.kernel, descriptor_targets()
     old_app = old_kernel.parent
     asyncio.set_event_loop(asyncio.new_event_loop())
     for cls in (type(old_app), type(old_kernel)):
         cls.clear_instance()
-    with _restore_globals(), _hide_modules():
-        app = type(old_app).instance(config=_configuration(old_app), log=old_app.log)
-        _initialize(app, old_app, connection)
+    config: Config = old_app.config.copy()
+    for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
+        config.IPKernelApp.pop(name, None)
+    with _contained():
+        app = type(old_app).instance(config=config, log=old_app.log)
+        app.profile_dir = old_app.profile_dir
+        app.transport, app.ip = connection["transport"], connection["ip"]
+        for name in _PORTS:
+            setattr(app, f"{name}_port", connection[f"{name}_port"])
+        app.session.key = connection["key"].encode()
+        for step in _STEPS:  # those of the application's `initialize` that concern sockets
+            getattr(app, step)()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
     shell.configurables[:] = [item for item in shell.configurables if item is not old_app]
     shell.kernel = shell.parent = app.kernel
     if hasattr(old_kernel, "_kernel_modules"):
@@ -142,49 +148,18 @@ def _record_own_descriptors(shell: Any, inherited: Collection[int]) -> None:
 
     def record(_info: Any) -> None:
         shell.events.unregister("pre_run_cell", record)
-        _own_descriptors.update(
-            {descriptor: target for descriptor, target in _descriptor_targets().items() if descriptor not in inherited}
-        )
+        opened = descriptor_targets()
+        _own_descriptors.update({number: opened[number] for number in opened.keys() - inherited})
 
     shell.events.register("pre_run_cell", record)
 
 
-def _initialize(app: Any, old_app: Any, connection: dict[str, Any]) -> None:
-    """Run only those steps of the application's `initialize` that concern sockets."""
-    app.profile_dir = old_app.profile_dir
-    app.transport, app.ip = connection["transport"], connection["ip"]
-    for name in _PORTS:
-        setattr(app, f"{name}_port", connection[f"{name}_port"])
-    app.session.key = connection["key"].encode()
-    for step in _STEPS:
-        getattr(app, step)()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-
-
-def _configuration(app: Any) -> Config:
-    """Return the application's configuration without its own connection."""
-    config: Config = app.config.copy()
-    for name in ("connection_file", "ip", "transport", *(f"{port}_port" for port in _PORTS)):
-        config.IPKernelApp.pop(name, None)
-    return config
-
-
 @contextlib.contextmanager
-def _restore_globals() -> Any:
-    """Undo the changes of a new application to process-wide handlers and functions."""
-    tornado = logging.getLogger("tornado")
-    handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
-    try:
-        yield
-    finally:
-        tornado.handlers[:] = handlers
-        faulthandler.enable, faulthandler.register = enable, register
+def _contained() -> Iterator[None]:
+    """Undo the changes of a new application to process-wide handlers and functions.
 
-
-@contextlib.contextmanager
-def _hide_modules() -> Any:
-    """Hide modules from a new kernel, which lists their files for its debugger: this would copy a page for each."""
+    Also hides the modules from its kernel, which lists their files for its debugger: this would copy a page for each.
+    """
 
     class System:
         modules: ClassVar[dict[str, Any]] = {}
@@ -192,45 +167,12 @@ def _hide_modules() -> Any:
         def __getattr__(self, name: str) -> Any:
             return getattr(sys, name)
 
-    ipkernel: Any = sys.modules["ipykernel.ipkernel"]
-    ipkernel.sys = System()
+    tornado, ipkernel = logging.getLogger("tornado"), sys.modules["ipykernel.ipkernel"]
+    handlers, enable, register = [*tornado.handlers], faulthandler.enable, faulthandler.register
+    vars(ipkernel)["sys"] = System()
     try:
         yield
     finally:
-        ipkernel.sys = sys
-
-
-def _disable_history(shell: Any) -> None:
-    """Disable history: its thread and database are the parent's, and its locks may be held forever."""
-    history = shell.history_manager
-    if history is None:
-        return
-    history.enabled = False
-    history.save_thread = None
-    for name in ("db_input_cache_lock", "db_output_cache_lock"):
-        if hasattr(history, name):
-            setattr(history, name, threading.Lock())
-
-
-def _reset_multiprocessing_helpers() -> None:
-    """Forget the helper processes of the parent's multiprocessing; new ones are started when needed."""
-    tracker = sys.modules.get("multiprocessing.resource_tracker")
-    if tracker is not None:
-        tracker._resource_tracker.__init__()
-    server = sys.modules.get("multiprocessing.forkserver")
-    if server is not None:
-        server._forkserver.__init__()
-
-
-def _descriptor_targets(numbers: Iterable[int] | None = None) -> dict[int, str]:
-    """Return the target of each open descriptor, or of these; targets of sockets and pipes are unique."""
-    descriptors = map(int, os.listdir("/proc/self/fd")) if numbers is None else numbers
-    return {descriptor: target for descriptor in descriptors if (target := _descriptor_target(descriptor))}
-
-
-def _descriptor_target(descriptor: int) -> str:
-    """Return an empty string for a closed descriptor, such as that of the listing itself."""
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:
-        return ""
+        vars(ipkernel)["sys"] = sys
+        tornado.handlers[:] = handlers
+        faulthandler.enable, faulthandler.register = enable, register

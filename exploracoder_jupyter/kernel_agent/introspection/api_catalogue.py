@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     PublicObject,
@@ -17,13 +19,7 @@ from exploracoder_jupyter.kernel_agent.introspection.call_signatures import (
     call_signature,
     property_type,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
+from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 
 CALLABLE_KINDS = ("function", "method", "class")
 MAX_MODULE_PATHS = 6
@@ -47,10 +43,12 @@ class Catalogue:
         entry = self.objects.get(id(value))
         name = path.rpartition(".")[2]
         if entry is None:
-            doc = documentation(value)
-            entry = self.objects[id(value)] = PublicObject(
-                value, kind, doc, _signature_of(value, kind, doc, name, bound=bound)
-            )
+            doc, call = documentation(value), CallSignature()
+            if kind in CALLABLE_KINDS:
+                call = call_signature(value, doc, (name, string_attribute(value, "__name__") or name), bound=bound)
+            elif kind == "property":
+                call = property_type(value)
+            entry = self.objects[id(value)] = PublicObject(value, kind, doc, call)
         other_name = string_attribute(value, "__name__") not in (name, None)
         entry.paths.append(((tier, path.count(".") + inherited, inherited, other_name, len(entry.paths)), path))
 
@@ -105,9 +103,3 @@ class Catalogue:
             yield f"{other}.{name}"
         if parent in self._modules:
             yield from (f"{other}.{name}" for other in self._module_aliases(parent))
-
-
-def _signature_of(value: Any, kind: str, doc: str, name: str, *, bound: bool) -> CallSignature:
-    if kind in CALLABLE_KINDS:
-        return call_signature(value, doc, (name, string_attribute(value, "__name__") or name), bound=bound)
-    return property_type(value) if kind == "property" else CallSignature()

@@ -9,16 +9,13 @@ from __future__ import annotations
 import inspect
 import re
 import types
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import CallSignature
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    Rank = tuple[int, int, bool, bool, int]  # lower is better
-
+Rank = tuple[int, int, bool, bool, int]  # lower is better
 MAX_DOC = 20_000
 DEPRECATION = re.compile(r"^\.\. deprecated::[^\n]*\n?(?:[ \t]+[^\n]*\n?|[ \t]*\n)*", re.MULTILINE)
 """Removed from the docstring of an `__init__`, as it is not the class that is deprecated."""
@@ -52,14 +49,12 @@ class PublicObject:
         Among equally good paths the one with the higher weight names it.
         """
         ranked = sorted(self.paths, key=lambda entry: (*entry[0][:4], -weight(entry[1]), entry[0][4], entry[1]))
-        public_paths = list(
-            dict.fromkeys(filter(None, [self.pinned, *(path for rank, path in ranked if rank[0] < INTERNAL)]))
-        )
+        public_paths = [self.pinned, *(path for rank, path in ranked if rank[0] < INTERNAL)]
         internal_paths = [path for rank, path in ranked if rank[0] == INTERNAL]
-        deprecation = safe_getattr(self.value, "__deprecated__")
-        aliases = {*public_paths[1:], *other_paths, definition_path(self.value)} - {public_paths[0], ""}
+        path = next(filter(None, public_paths))
+        aliases = {*public_paths, *other_paths, definition_path(self.value)} - {path, ""}
         return {
-            "path": public_paths[0],
+            "path": path,
             "kind": self.kind,
             "signature": self.call.signature,
             "parameters": self.call.parameters,
@@ -67,18 +62,13 @@ class PublicObject:
             "doc": self.doc[:MAX_DOC],
             "aliases": sorted(aliases),
             "internal_paths": sorted(internal_paths, key=len)[:MAX_INTERNAL_PATHS],
-            "deprecated": deprecation if isinstance(deprecation, str) else None,
+            "deprecated": string_attribute(self.value, "__deprecated__"),
         }
 
 
 def safe_getattr(value: Any, name: str) -> Any:
     """Return an attribute of any object; None if there is none or if getting it raises anything."""
-    try:
-        return getattr(value, name, None)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return None
+    return attempt(getattr, value, name, default=None)
 
 
 def string_attribute(value: Any, name: str) -> str | None:
@@ -90,9 +80,7 @@ def string_attribute(value: Any, name: str) -> str | None:
 def definition_path(value: Any) -> str:
     """Return where an object claims to be defined, as types and tracebacks show it; empty if unknown."""
     module, name = string_attribute(value, "__module__"), string_attribute(value, "__qualname__")
-    if not (isinstance(module, str) and isinstance(name, str)) or "<" in name:
-        return ""
-    return f"{module}.{name}" if module else ""
+    return f"{module}.{name}" if module and name is not None and "<" not in name else ""
 
 
 def is_public_path(path: str) -> bool:

@@ -1,8 +1,8 @@
 """Walks the public API of an installed library, in the interpreter that will run the code.
 
-As a program, `main(["sklearn", "--seconds", "120"])` imports the library and its public submodules and prints lines of
-JSON: `{"progress": n}` during the walk, `{"loading": name}` before each module it imports, one `{"api": {...}}` per
-public object, and finally `{"library": {...}}`; or `{"error": "import", ...}` with exit status 3.
+The program, with arguments such as `sklearn --seconds 120`, imports the library and its public submodules. It prints
+lines of JSON: `{"progress": n}` during the walk, `{"loading": name}` before each module it imports, one
+`{"api": {...}}` per public object, and finally `{"library": {...}}`; or `{"error": "import", ...}` with exit status 3.
 """
 
 from __future__ import annotations
@@ -11,21 +11,17 @@ import argparse
 import importlib
 import json
 import os
-import sys
 import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, documentation, safe_getattr
+from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, documentation, string_attribute
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import library_root
 from exploracoder_jupyter.kernel_agent.introspection.object_walker import ApiWalker
 from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
 
 def walk(
@@ -46,29 +42,22 @@ def walk(
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if (
-            isinstance(error, ModuleNotFoundError)
-            and f"{name}.".startswith(f"{error.name}.")
-            and _walk_stubs(name, emit)
-        ):
+        missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
+        if missing and _walk_stubs(name, emit):
             return True
         emit({"error": "import", "library": name, "detail": f"{type(error).__name__}: {error}"})
         return False
-    walker = ApiWalker(
-        Scope(name, beside, root=library_root(module, name, sys.modules)),
-        seconds=seconds,
-        emit=emit,
-        without=without,
-    )
+    scope = Scope(name, beside, root=library_root(module, name))
+    walker = ApiWalker(scope, seconds=seconds, emit=emit, without=without)
     walker.run(module)
     if not walker.catalogue.objects and _walk_stubs(name, emit):
         return True
     walker.catalogue.fill_from_stubs(Stubs())
     for row in walker.catalogue.rows():
         emit({"api": row})
-    version = safe_getattr(module, "__version__")
-    summary = {"name": name, "doc": documentation(module)[:MAX_DOC], "skipped": walker.skipped, "cut": walker.truncated}
-    emit({"library": {**summary, "version": version if isinstance(version, str) else ""}})
+    version, doc = string_attribute(module, "__version__") or "", documentation(module)[:MAX_DOC]
+    counts = {"skipped": walker.skipped, "cut": walker.truncated}
+    emit({"library": {"name": name, "version": version, "doc": doc, **counts}})
     return True
 
 
@@ -82,14 +71,14 @@ def _walk_stubs(name: str, emit: Callable[[Mapping[str, Any]], None]) -> bool:
     return bool(rows)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Walk the libraries with these import names; returns exit status 3 if one cannot be imported."""
     parser = argparse.ArgumentParser(description="Print the public API of libraries as lines of JSON.")
     parser.add_argument("libraries", nargs="+")
     parser.add_argument("--beside", action="append", default=[], help="another module of the same distribution")
     parser.add_argument("--without", action="append", default=[], help="a module that is not to be imported")
     parser.add_argument("--seconds", type=float, default=180.0, help="for each library")
-    options = parser.parse_args(argv)
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     with silence_standard_streams() as stream:
 
@@ -103,5 +92,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    status = main()
-    os._exit(status)  # skips the library's threads, exit handlers and finalizers
+    os._exit(main())  # skips the library's threads, exit handlers and finalizers

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt
 
 MAX_SIGNATURE = 200
 MAX_TYPE = 200
@@ -50,24 +48,15 @@ def call_signature(value: Any, doc: str, names: Sequence[str], *, bound: bool = 
     supplies its first parameter.
     """
     written = docstring_signature(doc, names)
-    result = _introspect_safely(value, bound=bound)
+    result = attempt(introspect, value, bound, default=CallSignature())
     if written.signature and result.signature in UNKNOWN_SIGNATURES:
         return written
     if not result.signature and inspect.isfunction(caller := inspect.getattr_static(type(value), "__call__", None)):
-        return _introspect_safely(caller, bound=True)
+        return attempt(introspect, caller, True, default=CallSignature())
     return result
 
 
-def _introspect_safely(value: Any, *, bound: bool) -> CallSignature:
-    try:
-        return introspect(value, bound=bound)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return CallSignature()
-
-
-def introspect(value: Any, *, bound: bool) -> CallSignature:
+def introspect(value: Any, bound: bool) -> CallSignature:
     """Return the result of `inspect.signature`. Raises whatever it, or the object, raises."""
     inspected = _typed_dict_signature(value) or inspect.signature(value)
     parameters = list(inspected.parameters.values())
@@ -76,11 +65,15 @@ def introspect(value: Any, *, bound: bool) -> CallSignature:
         parameters = parameters[1:] if bound or first.name in ("self", "cls", "$self") else parameters
     plain = [_plain_parameter(parameter) for parameter in parameters]
     returns = _format_annotation(inspected.return_annotation)
-    result = tuple(
-        (_starred_name(parameter), _plain_text(parameter.annotation), _plain_text(parameter.default))
-        for parameter in plain
-    )
-    return CallSignature(_render(plain, returns), result, returns)
+    empty, result = inspect.Parameter.empty, []
+    for parameter in plain:
+        name = str(parameter.replace(annotation=empty, default=empty))  # with its stars
+        kind, default = ("" if part is empty else str(part) for part in (parameter.annotation, parameter.default))
+        result.append((name, kind, default))
+    text = str(inspect.Signature(plain, return_annotation=PlainText(returns) if returns else empty))
+    if len(text) > MAX_SIGNATURE:
+        text = str(inspect.Signature([parameter.replace(annotation=empty) for parameter in plain]))
+    return CallSignature(text[:2000], tuple(result), returns)
 
 
 def _typed_dict_signature(value: Any) -> inspect.Signature | None:
@@ -97,49 +90,32 @@ def _typed_dict_signature(value: Any) -> inspect.Signature | None:
 
 def property_type(value: Any) -> CallSignature:
     """Return the type of a property whose getter is annotated."""
-    try:
-        getter = getattr(value, "fget", None) or getattr(value, "func", None)
-        return (
-            CallSignature(returns=_format_annotation(inspect.signature(getter).return_annotation))
-            if getter
-            else CallSignature()
-        )
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
-        return CallSignature()
+
+    def getter_type() -> str:
+        getter: Any = getattr(value, "fget", None) or getattr(value, "func", None)
+        return _format_annotation(inspect.signature(getter).return_annotation)
+
+    return CallSignature(returns=attempt(getter_type, default=""))
 
 
 def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
     """Return the signature that starts a docstring, such as `dot(a, b, out=None) -> array`; empty if there is none."""
-    start = _find_opening(doc, (*names, "__init__"))
-    if start is None:
-        return CallSignature()
-    end = _find_closing(doc, start)
-    if not end:
-        return CallSignature()
-    text = SELF_PARAMETER.sub("(", " ".join(doc[start:end].split()))
-    result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[end:])
-    return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
-
-
-def _find_opening(doc: str, names: Sequence[str]) -> int | None:
-    """Return the position of a written signature's opening parenthesis; for numbered overloads, of the first."""
     opening = WRITTEN_SIGNATURE.match(doc)
-    if opening and opening.group(1) in names:
-        numbered = NUMBERED_SIGNATURE.search(doc, opening.end(), opening.end() + 400)
-        return (numbered if numbered and numbered.group(1) == opening.group(1) else opening).end() - 1
-    return 0 if NAMELESS_SIGNATURE.match(doc) else None
-
-
-def _find_closing(doc: str, start: int) -> int:
-    """Return the position after the parenthesis that closes the one at `start`; 0 if there is none."""
+    if opening and opening.group(1) in (*names, "__init__"):
+        numbered = NUMBERED_SIGNATURE.search(doc, opening.end(), opening.end() + 400)  # the first of overloads
+        start = (numbered if numbered and numbered.group(1) == opening.group(1) else opening).end() - 1
+    elif NAMELESS_SIGNATURE.match(doc):
+        start = 0
+    else:
+        return CallSignature()
     depth = 0
     for position in range(start, min(len(doc), start + MAX_WRITTEN_SIGNATURE)):
         depth += (doc[position] in "([{") - (doc[position] in ")]}")
         if not depth:
-            return position + 1
-    return 0
+            text = SELF_PARAMETER.sub("(", " ".join(doc[start : position + 1].split()))
+            result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[position + 1 :])
+            return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
+    return CallSignature()
 
 
 def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
@@ -148,24 +124,6 @@ def _plain_parameter(parameter: inspect.Parameter) -> inspect.Parameter:
         annotation=PlainText(annotation) if annotation else parameter.empty,
         default=parameter.empty if default is parameter.empty else PlainText(_format_default(default)),
     )
-
-
-def _render(parameters: Sequence[inspect.Parameter], returns: str) -> str:
-    empty = inspect.Parameter.empty
-    text = str(inspect.Signature(parameters, return_annotation=PlainText(returns) if returns else empty))
-    if len(text) > MAX_SIGNATURE:
-        text = str(inspect.Signature([parameter.replace(annotation=empty) for parameter in parameters]))
-    return text[:2000]
-
-
-def _starred_name(parameter: inspect.Parameter) -> str:
-    if parameter.kind is parameter.VAR_POSITIONAL:
-        return f"*{parameter.name}"
-    return f"**{parameter.name}" if parameter.kind is parameter.VAR_KEYWORD else parameter.name
-
-
-def _plain_text(value: object) -> str:
-    return str(value) if isinstance(value, PlainText) else ""
 
 
 def _format_annotation(annotation: Any) -> str:

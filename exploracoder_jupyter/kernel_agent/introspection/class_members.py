@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     documentation,
@@ -12,13 +13,7 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     safe_getattr,
     string_attribute,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
+from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 
 MAX_TABLE_SIZE = 1_000
 
@@ -85,7 +80,6 @@ def _member(defining_class: Any, owner: Any, name: str, scope: Scope) -> Member 
 
 
 def _created_class(factory: Any) -> Any:
-    """Return the class that a factory creates; None if unknown."""
     if is_class(factory):
         return factory
     if isinstance(factory, functools.partial):

@@ -26,7 +26,10 @@ def describe_environment() -> dict[str, str | list[str]]:
         name, version = metadata_field(distribution, "Name"), metadata_field(distribution, "Version")
         if name and version and normalize_name(name) not in packages:
             packages[normalize_name(name)] = f"{name}=={version}"
-            unindexed += [name] if _is_unindexed(distribution) else []
+            # Installed from a folder, an archive or a repository (PEP 610).
+            installer = (distribution.read_text("INSTALLER") or "").strip()
+            if distribution.read_text("direct_url.json") is not None and installer != PACKAGER:
+                unindexed.append(name)
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -35,12 +38,6 @@ def describe_environment() -> dict[str, str | list[str]]:
         "packages": sorted(packages.values(), key=str.lower),
         "unindexed": sorted(unindexed, key=str.lower),
     }
-
-
-def _is_unindexed(distribution: metadata.Distribution) -> bool:
-    """Whether its metadata records an installation from a folder, an archive or a repository (PEP 610)."""
-    installer = (distribution.read_text("INSTALLER") or "").strip()
-    return distribution.read_text("direct_url.json") is not None and installer != PACKAGER
 
 
 if __name__ == "__main__":

@@ -9,10 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 TREE = os.sep + "**"
 """Suffix of a path that stands for all code below a folder, but not for other content of the folder."""
@@ -31,8 +28,9 @@ def fingerprint(path: str) -> str:
     """
     try:
         if path.endswith(TREE):
+            files = [os.path.join(folder, name) for folder, _, names in os.walk(path[: -len(TREE)]) for name in names]
             return _digest(
-                f"{os.path.relpath(file, path)} {_file_state(file)}" for file in _code_files(path[: -len(TREE)])
+                f"{os.path.relpath(file, path)} {_file_state(file)}" for file in files if file.endswith(_CODE)
             )
         return _digest(_relevant_names(path)) if os.path.isdir(path) else _file_state(path)
     except OSError:
@@ -62,11 +60,6 @@ def _relevant_names(folder: str) -> Iterator[str]:
             yield f"{name} {_file_state(os.path.join(folder, name))}"
         elif name.endswith(_IMPORTABLE) or (name.isidentifier() and name != "__pycache__"):
             yield name
-
-
-def _code_files(root: str) -> Iterator[str]:
-    for folder, _, names in os.walk(root):
-        yield from (os.path.join(folder, name) for name in names if name.endswith(_CODE))
 
 
 def _digest(parts: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"l
 status 3. With `--documents` the line also has `readme`, `programs` (example files of the distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
-the standard library are included. `stamp` changes with the code of libraries whose version does not (`library_stamp`).
+the standard library are included. `stamp` changes with the code of libraries that are not installed from a wheel.
 The answer stays valid while each path in `rests` has the state given there (`file_fingerprints`); if `rests` is empty,
 the validity is unknown.
 """
@@ -21,22 +21,14 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints, import_environment
-from exploracoder_jupyter.kernel_agent.introspection.library_stamp import (
-    is_traceable,
-    library_stamps,
-    metadata_states,
-)
+from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
 from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 
@@ -63,7 +55,7 @@ def exists(module: str) -> bool:
         full_name = ".".join(parts[: index + 1])
         spec = find_spec(full_name, path)
         if spec is None:
-            return _is_loaded_attribute(parts[:index], full_name)
+            return ".".join(parts[:index]) in sys.modules and full_name in sys.modules  # e.g. os.path
         path = list(spec.submodule_search_locations or [])
     return True
 
@@ -76,55 +68,44 @@ def _find_top_level_spec(name: str) -> importlib.machinery.ModuleSpec | None:
         return None
 
 
-def _is_loaded_attribute(parents: list[str], full_name: str) -> bool:
-    return ".".join(parents) in sys.modules and full_name in sys.modules  # e.g. os.path
-
-
 def resolve_import_name(name: str) -> str | None:
     """Return the import name that a user's name refers to; None if nothing of that name is installed."""
     plain = name.removesuffix(STUBS)
     if re.fullmatch(r"\w+(\.\w+)*", plain) and (exists(plain) or stub_path(plain)):
         return plain
     distributions = distributions_by_module()
-    modules = [module for module, dists in distributions.items() if normalize_name(name) in map(normalize_name, dists)]
-    modules = [inner.removesuffix(STUBS) for module in modules for inner in _distribution_modules(module, name)]
+    normalized, modules = normalize_name(name), []
+    for top, owners in distributions.items():
+        if normalized in map(normalize_name, owners):  # in a shared namespace, only what is its own
+            dist = _installed(name) if _is_namespace(top) else None
+            modules += [module.removesuffix(STUBS) for module in (dist and sorted(_packages(dist, top))) or [top]]
     public = [module for module in modules if not NOT_LIBRARIES.match(module)] or modules
     if public:
-        return min(public, key=lambda module: (normalize_name(module) != normalize_name(name), len(module), module))
+        return min(public, key=lambda module: (normalize_name(module) != normalized, len(module), module))
     lowercase = {module.lower(): module for module in distributions}
     return lowercase.get(name.lower().replace("-", "_"))
 
 
-def _distribution_modules(top: str, name: str) -> list[str]:
-    """Return what a distribution provides at a top-level name: its own packages if that is a shared namespace."""
+def _is_namespace(top: str) -> bool:
     spec = _find_top_level_spec(top)
-    dist = _installed(name) if spec and is_namespace(spec) else None
-    packages = sorted(_packages(dist, top)) if dist else []
-    return packages or [top]
+    return spec is not None and is_namespace(spec)
 
 
 def similar_names(name: str) -> list[str]:
     """Return installed names similar to a mistyped one."""
     head, _, rest = name.rpartition(".")
     if head and exists(head):
-        spec = importlib.util.find_spec(head.partition(".")[0])
-        inner = _children(head, spec)
+        top, *subfolders = head.split(".")
+        spec = _find_top_level_spec(top)
+        roots = (spec and spec.submodule_search_locations) or ()
+        folders = filter(os.path.isdir, (os.path.join(root, *subfolders) for root in roots))
+        inner = sorted({entry.partition(".")[0] for folder in folders for entry in os.listdir(folder)})
         return [f"{head}.{child}" for child in difflib.get_close_matches(rest, inner, 3, 0.7)]
     distributions = distributions_by_module()
-    known = {n for n in distributions if not NOT_LIBRARIES.match(n)} | {
-        n for n in sys.stdlib_module_names if n[0] != "_"
-    }
+    known = {name for name in (*distributions, *sys.stdlib_module_names) if not NOT_LIBRARIES.match(name)}
     known |= {dist for dists in distributions.values() for dist in dists}
     lowercase = {candidate.lower(): candidate for candidate in sorted(known)}
     return [lowercase[match] for match in difflib.get_close_matches(name.lower(), list(lowercase), 3, 0.7)]
-
-
-def _children(head: str, spec: importlib.machinery.ModuleSpec | None) -> list[str]:
-    subfolders = head.split(".")[1:]
-    roots = spec.submodule_search_locations if spec else None
-    folders = [os.path.join(root, *subfolders) for root in roots or ()]
-    names = {entry.partition(".")[0] for folder in folders if os.path.isdir(folder) for entry in os.listdir(folder)}
-    return sorted(names)
 
 
 @cache
@@ -133,8 +114,7 @@ def distribution(module: str) -> importlib.metadata.Distribution | None:
     top = module.partition(".")[0]
     if top in sys.stdlib_module_names:
         return None
-    spec = _find_top_level_spec(top)
-    if spec and is_namespace(spec):
+    if _is_namespace(top):
         return _in_namespace(module)
     same_name = _installed(top)
     if same_name and any(file.parts[0] in (top, f"{top}.py") for file in same_name.files or ()):
@@ -180,24 +160,23 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     python = sys.version.split()[0]
     standard = dist is None and top in sys.stdlib_module_names
     spec = _find_top_level_spec(top)
-    stamps = {} if standard else library_stamps(module, dist, spec)
+    stamps = {} if standard else _library_stamps(module, dist, spec)
     return {
         "name": module,
         "distribution": metadata_field(dist, "Name") if dist else ("python" if standard else top),
         "version": metadata_field(dist, "Version") if dist else (python if standard else ""),
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",
         "stamp": " ".join(stamps.values()),
-        "beside": sorted(_other_packages(dist, module)) if dist else [],
-        "rests": {**environment_states, **stamps, **metadata_states(dist)} if is_traceable(top, dist) else {},
+        "beside": _other_packages(dist, module) if dist else [],
+        "rests": {**environment_states, **stamps, **_metadata_states(dist)} if _is_traceable(top, dist) else {},
     }
 
 
-def _other_packages(dist: importlib.metadata.Distribution, module: str) -> set[str]:
-    """Return the other packages of a distribution."""
+def _other_packages(dist: importlib.metadata.Distribution, module: str) -> list[str]:
     top = module.partition(".")[0]
-    spec = _find_top_level_spec(top)
-    inner = _packages(dist, top) - {module} if spec and is_namespace(spec) else set()
-    return (_modules(dist) - {top}) | inner
+    packages = {file.parts[0] for file in dist.files or () if file.parts[1:] == ("__init__.py",)}
+    others = {name for name in packages if name.isidentifier() and not NOT_LIBRARIES.match(name)} - {top}
+    return sorted(others | (_packages(dist, top) - {module} if _is_namespace(top) else set()))
 
 
 def _packages(dist: importlib.metadata.Distribution, top: str) -> set[str]:
@@ -208,10 +187,37 @@ def _packages(dist: importlib.metadata.Distribution, top: str) -> set[str]:
     return {".".join(parts) for parts in outer}
 
 
-def _modules(dist: importlib.metadata.Distribution) -> set[str]:
-    """Return the top-level packages of a distribution."""
-    names = {file.parts[0] for file in dist.files or () if file.parts[1:] == ("__init__.py",)}
-    return {name for name in names if name.isidentifier() and not NOT_LIBRARIES.match(name)}
+def _library_stamps(
+    module: str, dist: importlib.metadata.Distribution | None, spec: importlib.machinery.ModuleSpec | None
+) -> dict[str, str]:
+    """Return the states of the library's code, by path; empty if its version identifies its code."""
+    if dist and dist.read_text("RECORD") and not _is_editable(dist):
+        return {}
+    if spec is None:
+        path = stub_path(module)
+        return fingerprints([path if path.endswith(".pyi") else path + TREE] if path else [])
+    if spec.submodule_search_locations:
+        return fingerprints(root + TREE for root in spec.submodule_search_locations)
+    return fingerprints([spec.origin] if spec.origin and os.path.exists(spec.origin) else [])
+
+
+def _is_editable(dist: importlib.metadata.Distribution) -> bool:
+    origin = dist.read_text("direct_url.json")
+    return bool(origin and json.loads(origin).get("dir_info", {}).get("editable"))
+
+
+def _metadata_states(dist: importlib.metadata.Distribution | None) -> dict[str, str]:
+    """Return the states of the files that describe the distribution, by path."""
+    folder = str(getattr(dist, "_path", "")) if dist else ""
+    files = [os.path.join(folder, name) for name in ("METADATA", "PKG-INFO", "RECORD", "direct_url.json")]
+    return fingerprints([folder, *files] if folder else [])
+
+
+def _is_traceable(top: str, dist: importlib.metadata.Distribution | None) -> bool:
+    """Whether all that determines the module's location is known: it is on the path, in Python itself, or editable."""
+    if top in sys.builtin_module_names or stub_path(top) or importlib.machinery.PathFinder.find_spec(top):
+        return True
+    return top in sys.stdlib_module_names or bool(dist and _is_editable(dist))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -220,12 +226,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("libraries", nargs="+")
     parser.add_argument("--documents", action="store_true", help="also README and example programs")
     options = parser.parse_args(argv)
-    unknown = 0
+    status = 0
     environment_states = fingerprints(import_environment())
     for name in options.libraries:
         module = resolve_import_name(name.strip())
         if module is None:
-            unknown += 1
+            status = 3
             print(json.dumps({"error": "unknown", "library": name, "near": similar_names(name.strip())}), flush=True)
             continue
         library = describe(module, environment_states)
@@ -233,7 +239,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             spec = _find_top_level_spec(module.partition(".")[0])
             library.update(shipped_documents(distribution(module), spec))
         print(json.dumps({"library": library}), flush=True)
-    return 3 if unknown else 0
+    return status
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+from itertools import islice
+from typing import Any
 
 CODE = (".py", ".so", ".pyd")
 STUBS = "-stubs"
@@ -24,17 +23,11 @@ def find_spec(name: str, package_folders: Sequence[str] | None) -> ModuleSpec | 
     which are not imported.
     """
     for finder in sys.meta_path:
-        try:
+        with suppress(ImportError, ValueError, AttributeError, KeyError):
             spec = finder.find_spec(name, package_folders)
-        except (ImportError, ValueError, AttributeError, KeyError):
-            continue
-        if spec is not None and not (package_folders is not None and is_namespace(spec)):
-            return spec
-    return _namespace_spec(name, package_folders or ())
-
-
-def _namespace_spec(name: str, package_folders: Sequence[str]) -> ModuleSpec | None:
-    parents = [os.path.join(folder, name.rpartition(".")[2]) for folder in package_folders]
+            if spec is not None and not (package_folders is not None and is_namespace(spec)):
+                return spec
+    parents = [os.path.join(folder, name.rpartition(".")[2]) for folder in package_folders or ()]
     spec = ModuleSpec(name, None, is_package=True)
     spec.submodule_search_locations = [parent for parent in parents if os.path.isdir(parent)]
     return spec if spec.submodule_search_locations else None
@@ -45,14 +38,14 @@ def is_namespace(spec: ModuleSpec) -> bool:
     return spec.submodule_search_locations is not None and not spec.has_location
 
 
-def library_root(module: Any, name: str, modules: dict[str, Any]) -> str:
+def library_root(module: Any, name: str) -> str:
     """Return the prefix of all paths of the library with this name: its outermost package that has a file.
 
-    Other parts of the same namespace may belong to other libraries. `modules`: the imported modules.
+    Other parts of the same namespace may belong to other libraries.
     """
     parts = name.split(".")
     for length in range(1, len(parts) + 1):
-        loaded = modules.get(".".join(parts[:length]))
+        loaded = sys.modules.get(".".join(parts[:length]))
         if loaded is not None and hasattr(loaded, "__path__") and getattr(loaded, "__file__", None):
             return ".".join(parts[:length])
     return name if hasattr(module, "__path__") or len(parts) == 1 else ".".join(parts[:-1])
@@ -60,24 +53,17 @@ def library_root(module: Any, name: str, modules: dict[str, Any]) -> str:
 
 def packages_without_init(parents: Sequence[str]) -> Iterator[str]:
     """Yield names of packages without `__init__.py` in these folders: folders that contain modules at any depth."""
-    for parent in parents:
-        if not os.path.isdir(parent):
-            continue
+    for parent in filter(os.path.isdir, parents):
         for name in sorted(os.listdir(parent)):
             folder = os.path.join(parent, name)
-            if name.isidentifier() and os.path.isdir(folder) and not _has_init(folder) and _has_code(folder):
+            if name.isidentifier() and not os.path.exists(os.path.join(folder, "__init__.py")) and has_code(folder):
                 yield name
 
 
-def _has_init(folder: str) -> bool:
-    return os.path.exists(os.path.join(folder, "__init__.py"))
-
-
-def _has_code(folder: str) -> bool:
-    for count, (_, subfolders, names) in enumerate(os.walk(folder)):
+def has_code(folder: str) -> bool:
+    """Return whether there are modules in a folder, at any depth."""
+    for _, subfolders, names in islice(os.walk(folder), MAX_FOLDERS):
         subfolders[:] = [name for name in subfolders if name.isidentifier() and name != "__pycache__"]
         if any(name.endswith(CODE) for name in names):
             return True
-        if count > MAX_FOLDERS:
-            return False
     return False

@@ -14,8 +14,10 @@ import pkgutil
 import sys
 import time
 import types
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_catalogue import Catalogue
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
@@ -33,12 +35,7 @@ from exploracoder_jupyter.kernel_agent.introspection.class_members import functi
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import packages_without_init
 from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES, Scope, looks_public
 from exploracoder_jupyter.kernel_agent.introspection.related_types import mentioned_paths, returned_classes
-from exploracoder_jupyter.kernel_agent.reporting.call_guards import time_limit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt, time_limit
 
 MAX_DEPTH = 7
 MAX_OBJECTS = 40_000
@@ -66,7 +63,7 @@ class ApiWalker:
         self.queue: deque[tuple[str, Any, int]] = deque()
         self.deferred: deque[tuple[str, Any, int]] = deque()
         self.private: dict[str, str] = {}
-        self.mentions: dict[str, int] = {}
+        self.mentions: Counter[str] = Counter()
         self.followed: set[str] = set()
         self.internal_callables: list[tuple[str, Any]] = []
         self.docs: list[str] = []
@@ -87,16 +84,12 @@ class ApiWalker:
                 if len(self.catalogue.objects) == previous_count:
                     break
         self.truncated = self.truncated or time.monotonic() > self.deadline
-        self._add_functional_forms()
-        for path, value in self.internal_callables:
-            self.catalogue.add_alias(path, value, "", INTERNAL)
-
-    def _add_functional_forms(self) -> None:
-        """Add the names by which classes create objects of other classes, in the library or found in it."""
         for entry in [entry for entry in self.catalogue.objects.values() if entry.kind == "class"]:
-            for name, created in functional_forms(entry.value):
+            for name, created in functional_forms(entry.value):  # of classes in the library, or found in it
                 add = self.catalogue.add if self.scope.defines(created) else self.catalogue.add_alias
                 add(f"{entry.path}.{name}", created, "class", RELATED)
+        for path, value in self.internal_callables:
+            self.catalogue.add_alias(path, value, "", INTERNAL)
 
     def _process_queue(self) -> None:
         while self.queue and not self.truncated:
@@ -129,7 +122,10 @@ class ApiWalker:
         folders, full_name = safe_getattr(module, "__path__"), string_attribute(module, "__name__")
         if folders is None or full_name is None:
             return
-        submodules = [name for name in _submodule_names(module, list(folders)) if not SKIPPED_MODULES.fullmatch(name)]
+        found = [name for _, name, _ in pkgutil.iter_modules(list(folders))]
+        if not string_attribute(module, "__file__"):  # namespace packages may contain further namespace packages
+            found += packages_without_init(list(folders))
+        submodules = [name for name in dict.fromkeys(found) if not SKIPPED_MODULES.fullmatch(name)]
         listed = self.scope.declared_names(module) or ()
         values = {name: safe_getattr(module, name) for name in submodules if name in listed}
         listed_modules = [name for name, value in values.items() if value is None or is_module(value)]
@@ -139,17 +135,13 @@ class ApiWalker:
                 self.queue.append((f"{path}.{name}", loaded, tier))
         for name in sorted({*submodules} - {*listed_modules}) if listed_modules else ():
             self.private[f"{full_name}.{name}"] = f"{path}.{name}"
-            loaded = (
-                self._load(f"{full_name}.{name}")
-                if looks_public(list(folders), name)
-                else sys.modules.get(f"{full_name}.{name}")
-            )
-            if loaded is not None and (self.scope.declared_names(loaded) is not None or self._is_facade(loaded)):
+            load = self._load if looks_public(list(folders), name) else sys.modules.get
+            loaded = load(f"{full_name}.{name}")
+            if loaded is None:
+                continue
+            facade = safe_getattr(loaded, "__path__") is None and self.scope.reexports(loaded)
+            if facade or self.scope.declared_names(loaded) is not None:
                 self.deferred.append((f"{path}.{name}", loaded, UNLISTED))
-
-    def _is_facade(self, module: Any) -> bool:
-        """Whether a module that is not a package exists to re-export definitions of others."""
-        return safe_getattr(module, "__path__") is None and self.scope.reexports(module)
 
     def _load(self, full_name: str) -> types.ModuleType | None:
         if full_name in sys.modules:
@@ -157,17 +149,16 @@ class ApiWalker:
         if full_name in self.without:
             self.skipped += 1
             return None
-        self.emit({"loading": full_name})
-        try:
+
+        def load() -> types.ModuleType:
             with time_limit(min(self.deadline - time.monotonic(), MODULE_SECONDS)):
                 return importlib.import_module(full_name)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            self.skipped += 1
-            return None
-        finally:
-            self.emit({"loading": ""})
+
+        self.emit({"loading": full_name})
+        loaded = attempt(load, default=None)
+        self.skipped += loaded is None
+        self.emit({"loading": ""})
+        return loaded
 
     def _add(self, path: str, value: Any, tier: int, *, listed: bool) -> None:
         queue = self.deferred if tier else self.queue
@@ -223,16 +214,9 @@ class ApiWalker:
             full_name, nested = ".".join(parts[: index + 1]), safe_getattr(value, parts[index])
             value = self._load(full_name) if nested is None and is_module(value) else nested
             if full_name in self.private and is_module(value):
-                self.mentions[full_name] = self.mentions.get(full_name, 0) + 1
+                self.mentions[full_name] += 1
                 package = safe_getattr(value, "__path__") is not None
                 if not package or (self.mentions[full_name] >= MIN_MENTIONS and self.scope.reexports(value)):
                     self.deferred.append((self.private[full_name], value, UNLISTED))
         if value is not None and not is_module(value) and self.scope.defines(value):
             self._add(path, value, RELATED, listed=False)
-
-
-def _submodule_names(module: Any, folders: list[str]) -> list[str]:
-    """Return the names of the submodules of a package; namespace packages may contain further namespace packages."""
-    regular = [name for _, name, _ in pkgutil.iter_modules(folders)]
-    nested = [] if string_attribute(module, "__file__") else packages_without_init(folders)
-    return list(dict.fromkeys([*regular, *nested]))

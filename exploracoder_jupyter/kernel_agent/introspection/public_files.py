@@ -9,12 +9,9 @@ from __future__ import annotations
 import os
 import site
 import sysconfig
+from collections.abc import Sequence
 from functools import cache
-from glob import escape, glob
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from importlib.metadata import distributions
 
 PACKAGER = "conda"
 """It builds every package from a folder, which its metadata records."""
@@ -41,17 +38,9 @@ def _folders(kinds: Sequence[str]) -> Sequence[str]:
 @cache
 def _from_index(folder: str, top: str) -> bool:
     """Whether no metadata says that the module or package of this file name comes from elsewhere than an index."""
-    for note in glob(os.path.join(escape(folder), "*.dist-info", "direct_url.json")):
-        about = os.path.dirname(note)
-        files = (line.split(",")[0].split("/")[0] for line in _lines(about, "RECORD"))
-        if top in files and PACKAGER not in _lines(about, "INSTALLER"):
-            return False
+    for about in distributions(path=[folder]):
+        if about.read_text("direct_url.json") is not None and PACKAGER not in (about.read_text("INSTALLER") or ""):
+            files = (about.read_text("RECORD") or "").splitlines()
+            if any(line.split(",")[0].split("/")[0] == top for line in files):
+                return False
     return True
-
-
-def _lines(folder: str, name: str) -> Sequence[str]:
-    try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as stream:
-            return stream.read().splitlines()
-    except OSError:
-        return ()

@@ -12,8 +12,10 @@ import inspect
 import os
 import re
 import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     documentation,
@@ -22,11 +24,6 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import (
     safe_getattr,
     string_attribute,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
 
 SKIPPED_MODULES = re.compile(
     r"_.*|.*_?tests?|test_.*|conftest|setup|versioneer|f2py|cli|scripts?|bench(marks?)?|examples?"
@@ -63,21 +60,15 @@ class Scope:
     def declared_names(self, module: Any) -> list[str] | None:
         """Return the names in `__all__`; None without one."""
         declared = safe_getattr(module, "__all__")
-        if not isinstance(declared, (list, tuple)):
-            return None
-        return [name for name in declared if isinstance(name, str)]
+        listed = isinstance(declared, (list, tuple))
+        return [name for name in declared if isinstance(name, str)] if listed else None
 
     def public_names(self, module: Any) -> dict[str, Any]:
         """Return the public names of a module with their values: those in `__all__`, or those meant for users."""
         declared_names = self.declared_names(module)
         if declared_names is not None:
-            return {name: safe_getattr(module, name) for name in declared_names if _is_public_name(name)}
-        values = {
-            name: safe_getattr(module, name)
-            for name in [*_attribute_names(module), *_lazy_names(module)]
-            if _is_public_name(name)
-        }
-        return self._default_exports(module, values)
+            return _public_values(module, declared_names)
+        return self._default_exports(module, _public_values(module, [*_attribute_names(module), *_lazy_names(module)]))
 
     def undeclared_names(self, module: Any) -> dict[str, Any]:
         """Return names missing from a module's `__all__` that are meant for users nevertheless.
@@ -88,31 +79,21 @@ class Scope:
         declared_names = self.declared_names(module)
         if declared_names is None:
             return {}
-        rest = {
-            name: safe_getattr(module, name)
-            for name in _attribute_names(module)
-            if name not in declared_names and _is_public_name(name)
-        }
         package, own_name = safe_getattr(module, "__path__") is not None, string_attribute(module, "__name__")
-        include_functions = (
-            package or not declared_names or not (string_attribute(module, "__file__") or "").endswith(".py")
-        )
-        defining_modules = {name: string_attribute(value, "__module__") for name, value in rest.items()}
-        own = {
-            name
-            for name, defining_module in defining_modules.items()
-            if defining_module and (defining_module == own_name or (package and self.contains(defining_module)))
-        }
-        return {
-            name: rest[name]
-            for name in sorted(own)
-            if is_class(rest[name]) or (include_functions and callable(rest[name]) and documentation(rest[name]))
-        }
+        compiled = not (string_attribute(module, "__file__") or "").endswith(".py")
+        functions = package or compiled or not declared_names
+        found = {}
+        undeclared = sorted({*_attribute_names(module)}.difference(declared_names))
+        for name, value in _public_values(module, undeclared).items():
+            home = string_attribute(value, "__module__")
+            own = home and (home == own_name or (package and self.contains(home)))
+            if own and (is_class(value) or (functions and callable(value) and documentation(value))):
+                found[name] = value
+        return found
 
     def internal_callables(self, module: Any) -> Iterator[tuple[str, Any]]:
         """Yield the callables that a module contains for its own use; users write such paths, too."""
-        for name in _attribute_names(module):
-            value = safe_getattr(module, name) if _is_public_name(name) else None
+        for name, value in _public_values(module, _attribute_names(module)).items():
             if callable(value) and not is_module(value):
                 yield name, value
 
@@ -129,20 +110,19 @@ class Scope:
         module imports it for its own use.
         """
         own_name, package = str(safe_getattr(module, "__name__")), safe_getattr(module, "__path__") is not None
-        library_values = {name: value for name, value in values.items() if value is not None and self.defines(value)}
-        inner = {name: value for name, value in library_values.items() if not is_module(value)}
-        own = {name: value for name, value in inner.items() if _is_defined_in(value, own_name)}
-        modules = {name: value for name, value in library_values.items() if is_module(value)}
-        if not (package and own_name == self.name):
-            modules = {name: value for name, value in modules.items() if value.__name__.startswith(own_name + ".")}
-        return {**modules, **(inner if package or not own else own)}
-
-
-def _is_defined_in(value: Any, module: str) -> bool:
-    """Whether a module defines it, or documents it (compiled functions have no `__module__`)."""
-    return string_attribute(value, "__module__") in (module, "", None) or (
-        inspect.isbuiltin(value) and bool(value.__doc__)
-    )
+        modules, inner, own = {}, {}, {}
+        for name, value in values.items():
+            if value is None or not self.defines(value):
+                continue
+            if is_module(value):
+                if (package and own_name == self.name) or value.__name__.startswith(f"{own_name}."):
+                    modules[name] = value
+                continue
+            inner[name] = value
+            documented = inspect.isbuiltin(value) and value.__doc__  # compiled functions have no `__module__`
+            if documented or string_attribute(value, "__module__") in (own_name, "", None):
+                own[name] = value
+        return modules | (inner if package or not own else own)
 
 
 def looks_public(folders: list[str], name: str) -> bool:
@@ -159,15 +139,17 @@ def looks_public(folders: list[str], name: str) -> bool:
     return False
 
 
-def _is_public_name(name: str) -> bool:
-    return name.isidentifier() and not name.startswith("_")
+def _public_values(module: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the values of those names that are identifiers without a leading underscore."""
+    return {name: safe_getattr(module, name) for name in names if name.isidentifier() and not name.startswith("_")}
 
 
 def _attribute_names(module: Any) -> list[str]:
     try:
-        return [name for name in dir(module) if isinstance(name, str)]
+        names = dir(module)
     except Exception:
-        return [name for name in vars(module) if isinstance(name, str)]
+        names = list(vars(module))
+    return [name for name in names if isinstance(name, str)]
 
 
 def _lazy_names(module: Any) -> Iterator[str]:

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import re
 import sys
+import types
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
+    PublicObject,
     definition_path,
     is_class,
     is_public_path,
     safe_getattr,
     string_attribute,
 )
-from exploracoder_jupyter.kernel_agent.introspection.public_names import type_checking_imports
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import types
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from exploracoder_jupyter.kernel_agent.introspection.api_row import PublicObject
-    from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
+from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope, type_checking_imports
 
 RETURNS_SECTION = re.compile(r"^Returns\n-+\n(.*)|^:rtype:(.*)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z]\w+")
@@ -32,11 +28,8 @@ WORD = re.compile(r"[A-Za-z]\w+")
 
 def mentioned_paths(docs: Iterable[str], scope: Scope) -> list[str]:
     """Return the library's public dotted paths that these texts mention, most frequent first."""
-    counts: dict[str, int] = {}
     pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(scope.top_level_names)))})(?:\.[A-Za-z]\w*)+")
-    for doc in docs:
-        for path in set(pattern.findall(doc)):
-            counts[path] = counts.get(path, 0) + 1
+    counts = Counter(path for doc in docs for path in set(pattern.findall(doc)))
     return sorted((path for path in counts if is_public_path(path)), key=lambda path: (-counts[path], path))
 
 
@@ -47,33 +40,22 @@ def returned_classes(
 
     Includes their base classes if a package re-exports them. `load` imports the modules that define the classes.
     """
-    names = {word for found in objects for text in _result_texts(found) for word in WORD.findall(text)}
-    for module in sorted(_defining_modules(objects, names, scope)):
+    names: set[str] = set()
+    for found in objects:
+        sections = ("".join(groups) for groups in RETURNS_SECTION.findall(found.doc))
+        names.update(word for text in (found.call.returns, *sections) for word in WORD.findall(text))
+    sources = {string_attribute(found.value, "__module__") for found in objects if not is_class(found.value)}
+    files = {string_attribute(sys.modules.get(source or ""), "__file__") or "" for source in sources}
+    imported = [item for file in files for item in type_checking_imports(file).items() if item[0] in names]
+    for module in sorted({module for _, module in imported if scope.contains(module) and is_public_path(module)}):
         load(module)
     public_classes = _public_classes(scope)
-    classes: dict[str, dict[int, Any]] = {}
-    for cls, _ in public_classes.values():
-        classes.setdefault(cls.__name__, {})[id(cls)] = cls
-    for name in sorted(names & classes.keys()):
-        if len(classes[name]) == 1:
-            (cls,) = classes[name].values()
-            yield public_classes[id(cls)][1], cls
+    counts = Counter(cls.__name__ for cls, _ in public_classes.values())
+    for cls, path in sorted(public_classes.values(), key=lambda entry: str(entry[0].__name__)):
+        if cls.__name__ in names and counts[cls.__name__] == 1:
+            yield path, cls
             bases = [public_classes[id(base)] for base in cls.__mro__[1:] if id(base) in public_classes]
-            yield from ((path, base) for base, path in bases if path != definition_path(base))
-
-
-def _defining_modules(objects: Iterable[PublicObject], names: set[str], scope: Scope) -> set[str]:
-    """Return modules from which the source files of these APIs import such names for type checkers only."""
-    modules = {string_attribute(found.value, "__module__") for found in objects if not is_class(found.value)}
-    files = {string_attribute(sys.modules.get(module or ""), "__file__") or "" for module in modules}
-    imported = (item for file in sorted(files) for item in type_checking_imports(file).items())
-    return {module for name, module in imported if name in names and scope.contains(module) and is_public_path(module)}
-
-
-def _result_texts(found: PublicObject) -> Iterator[str]:
-    yield found.call.returns
-    for section in RETURNS_SECTION.finditer(found.doc):
-        yield section.group(1) or section.group(2) or ""
+            yield from ((outer, base) for base, outer in bases if outer != definition_path(base))
 
 
 def _public_classes(scope: Scope) -> dict[int, tuple[Any, str]]:

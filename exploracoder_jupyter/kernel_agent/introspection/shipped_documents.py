@@ -6,10 +6,7 @@ import importlib.machinery
 import importlib.metadata
 import os
 import re
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
 MAX_PROGRAMS = 40
 MAX_PROGRAM = 12_000
@@ -32,31 +29,23 @@ def shipped_documents(
     if dist is None:
         return {"readme": "", "programs": [], "guides": guides}
     readme = dist.metadata.get("Description") or dist.metadata.get_payload() or ""  # type: ignore[attr-defined]
-    shipped = [path for path in dist.files or () if EXAMPLE_FILE.search(str(path))]
-    texts = [_read(str(dist.locate_file(path))) for path in _spread(sorted(shipped, key=str), 3 * MAX_PROGRAMS)]
+    shipped = sorted((path for path in dist.files or () if EXAMPLE_FILE.search(str(path))), key=str)
+    steps = range(min(len(shipped), 3 * MAX_PROGRAMS))  # at even distances, so that they come from all folders
+    spread = [shipped[step * len(shipped) // len(steps)] for step in steps]
+    texts = [_read(str(dist.locate_file(path))) for path in spread]
     programs = [text for text in texts if text and len(text) <= MAX_PROGRAM]
     return {"readme": str(readme)[:MAX_README], "programs": programs[:MAX_PROGRAMS], "guides": guides}
 
 
-def _spread(paths: list[Any], most: int) -> list[Any]:
-    """Return as many of the paths, at even distances, so that they come from all folders."""
-    return [paths[index * len(paths) // most] for index in range(most)] if len(paths) > most else paths
-
-
 def _guides(spec: importlib.machinery.ModuleSpec | None) -> list[tuple[str, str]]:
     """Return name and text of the documents in the package's folder and in its folders of documentation."""
+    roots = list((spec and spec.submodule_search_locations) or ())
     found = []
-    for root in (spec and spec.submodule_search_locations) or ():
-        for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
-            found += [
-                os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if GUIDE_FILE.match(name)
-            ]
-        texts = [
-            (path.replace(os.sep, "/"), _read(os.path.join(root, path), MAX_README)) for path in found[:MAX_GUIDES]
-        ]
-        return [(path, text) for path, text in texts if text.strip()]
-    return []
+    for folder, folders, files in os.walk(roots[0]) if roots else ():
+        folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
+        found += [os.path.join(folder, name) for name in sorted(files) if GUIDE_FILE.match(name)]
+    texts = [(os.path.relpath(path, roots[0]), _read(path, MAX_README)) for path in found[:MAX_GUIDES]]
+    return [(path.replace(os.sep, "/"), text) for path, text in texts if text.strip()]
 
 
 def _read(path: str, most: int = MAX_PROGRAM + 1) -> str:

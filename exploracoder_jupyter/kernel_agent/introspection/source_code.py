@@ -1,8 +1,7 @@
 """Prints the source code of one object of a library as a line of JSON, `{"source": "..."}`; empty if there is none.
 
-As a program, `main(["pandas.merge", "pandas.core.reshape.merge.merge"])` takes all known paths of the object. The first
-line of the source is a comment with its module, which is publicly available (`INSTALLED`) or the user's own
-(`USER_OWN`).
+The program takes all known paths of the object: `pandas.merge pandas.core.reshape.merge.merge`. The first line of the
+source is a comment with its module, which is publicly available (`INSTALLED`) or the user's own (`USER_OWN`).
 Files are located and parsed; if no path leads to the definition, imports and base classes are followed from file to
 file. Nothing is imported, so no code of the library runs.
 """
@@ -13,17 +12,15 @@ import ast
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from textwrap import dedent
+from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection import module_locations
 from exploracoder_jupyter.kernel_agent.introspection.public_files import is_public
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from importlib.machinery import ModuleSpec
-    from typing import Any
 
 INSTALLED = "# Installed, in "
 USER_OWN = "# The user's own, in "
@@ -35,16 +32,13 @@ MAX_FILES = 25
 """Files that are parsed to find one object."""
 
 
-class Module:
+class Module(NamedTuple):
     """A module's parsed file."""
 
-    def __init__(self, name: str, text: str, tree: Any, *, file: str) -> None:
-        self.name = name
-        self.file = file
-        self.text = text
-        self.tree = tree
-        self.package = name if file.endswith("__init__.py") else name.rpartition(".")[0]
-        """The package that its relative imports start from."""
+    name: str
+    file: str
+    text: str
+    tree: Any
 
     def with_origin(self, text: str) -> str:
         """Prefix a text of this module with a line that gives its origin; empty for an empty text."""
@@ -64,28 +58,24 @@ class Module:
                 yield self._from(node), (name,)
 
     def _from(self, node: Any) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = self.package.split(".")
-        parents = parts[: len(parts) - (node.level - 1)]
-        return ".".join([*parents, *([node.module] if node.module else [])])
+        level = node.level - self.file.endswith("__init__.py")  # relative to the package of the module
+        parents = self.name.split(".")[: -level or None] if node.level else []
+        return ".".join([*parents, *filter(None, [node.module])])
 
 
 class Search:
     """Searches for one object, at its path or by following imports and base classes."""
 
     def __init__(self) -> None:
-        self.follow_imports = False
-        """Whether to follow imports and base classes."""
-        self.accept_assignments = False
-        """Whether assignments count as definitions."""
-        self.parsed = 0
         self.modules: dict[str, Module | None] = {}
         self.specs: dict[str, ModuleSpec | None] = {}
         self.visited: set[tuple[str, tuple[str, ...]]] = set()
 
     def find_source(self, path: str, *, follow_imports: bool, accept_assignments: bool) -> str:
-        """Return the source of the object at this path; empty if not found."""
+        """Return the source of the object at this path; empty if not found.
+
+        `follow_imports` includes base classes. With `accept_assignments`, assignments count as definitions.
+        """
         self.follow_imports, self.accept_assignments = follow_imports, accept_assignments
         self.parsed = 0
         self.visited.clear()
@@ -102,31 +92,22 @@ class Search:
             return module.with_origin(module.text) if module else ""
         if module is None:
             return self.find(f"{name}.{path[0]}", path[1:]) if self._spec(name) else ""
-        return (
-            self._find_here(module, path)
-            or self._find_in_imports(module, path)
-            or self.find(f"{name}.{path[0]}", path[1:])
-        )
-
-    def _find_here(self, module: Module, path: tuple[str, ...]) -> str:
-        node = _find_definition(module.tree, path[0], accept_assignments=self.accept_assignments)
-        return self._find_within(module, node, path[1:]) if node else ""
-
-    def _find_in_imports(self, module: Module, path: tuple[str, ...]) -> str:
-        for name, imported_path in module.imports(path[0]) if self.follow_imports else ():
-            if found := self.find(name, (*imported_path, *path[1:])):
+        if found := self._find_within(module, module.tree, path):
+            return found
+        for imported, imported_path in module.imports(path[0]) if self.follow_imports else ():
+            if found := self.find(imported, (*imported_path, *path[1:])):
                 return found
-        return ""
+        return self.find(f"{name}.{path[0]}", path[1:])
 
     def _find_within(self, module: Module, node: Any, path: tuple[str, ...]) -> str:
         """Return the source of the object at this path within a definition, or of the definition itself."""
         if not path:
             return module.with_origin(_definition_lines(module.text, node))
-        if not isinstance(node, ast.ClassDef):
+        if not isinstance(node, (ast.ClassDef, ast.Module)):
             return ""
         inner = _find_definition(node, path[0], accept_assignments=self.accept_assignments)
         found = self._find_within(module, inner, path[1:]) if inner else ""
-        for base in node.bases if self.follow_imports else ():
+        for base in getattr(node, "bases", ()) if self.follow_imports else ():
             if not found and (base_path := _dotted(base)):
                 found = self.find(module.name, (*base_path, *path))
         return found
@@ -134,48 +115,37 @@ class Search:
     def _module(self, name: str, searched_name: str) -> Module | None:
         """Return the module, unless it can neither define nor import the name."""
         if name not in self.modules:
-            file = self._file(name)
+            spec = self._spec(name)
+            file = spec.origin if spec and spec.origin and spec.origin.endswith(".py") else ""
             text = _read(file)
             if not (searched_name in text or "import *" in text) or self.parsed == MAX_FILES:
                 return None
             self.parsed += 1
-            self.modules[name] = _parse(name, text, file=file)
+            self.modules[name] = None
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                self.modules[name] = Module(name, file, text, ast.parse(text))
         return self.modules[name]
-
-    def _file(self, name: str) -> str:
-        spec = self._spec(name)
-        return spec.origin if spec and spec.origin and spec.origin.endswith(".py") else ""
 
     def _spec(self, name: str) -> ModuleSpec | None:
         if name not in self.specs:
+            self.specs[name] = None
             package = name.rpartition(".")[0]
-            try:
-                if package:
-                    owner = self._spec(package)
-                    within = owner.submodule_search_locations if owner else None
-                    self.specs[name] = module_locations.find_spec(name, list(within)) if within else None
-                else:
+            owner = self._spec(package) if package else None
+            within = owner.submodule_search_locations if owner else None
+            with suppress(ImportError, ValueError):
+                if not package:
                     self.specs[name] = find_spec(name)
-            except (ImportError, ValueError):
-                self.specs[name] = None
+                elif within:
+                    self.specs[name] = module_locations.find_spec(name, list(within))
         return self.specs[name]
 
 
 def _read(file: str) -> str:
-    try:
-        if not file or os.path.getsize(file) > MAX_FILE_SIZE:
-            return ""
-        with open(file, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
-    except OSError:
-        return ""
-
-
-def _parse(name: str, text: str, *, file: str) -> Module | None:
-    try:
-        return Module(name, text, ast.parse(text), file=file)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    with suppress(OSError):
+        if file and os.path.getsize(file) <= MAX_FILE_SIZE:
+            with open(file, encoding="utf-8", errors="replace") as stream:
+                return stream.read()
+    return ""
 
 
 def _find_definition(scope: Any, name: str, *, accept_assignments: bool) -> Any:
@@ -211,19 +181,17 @@ def _definition_lines(text: str, node: Any) -> str:
     first_line = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", []))])
     documented = {number for inner in ast.walk(node) for number in _docstring_lines(inner)}
     lines = text.split("\n")[: node.end_lineno]
-    return dedent(
-        "\n".join(line for number, line in enumerate(lines, 1) if number >= first_line and number not in documented)
-    )
+    shown = (line for number, line in enumerate(lines, 1) if number >= first_line and number not in documented)
+    return dedent("\n".join(shown))
 
 
 def _docstring_lines(node: Any) -> Sequence[int]:
     """Return the line numbers of a docstring, unless it is the whole body."""
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or len(node.body) < 2:
-        return ()
-    statement = node.body[0]
-    if not isinstance(statement, ast.Expr) or not isinstance(getattr(statement.value, "value", None), str):
-        return ()
-    return range(statement.lineno, statement.end_lineno + 1) if statement.end_lineno else ()
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        match node.body:
+            case [ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=int(last)), _, *_]:
+                return range(first, last + 1)
+    return ()
 
 
 def find_source(paths: Sequence[str]) -> str:
@@ -239,10 +207,5 @@ def find_source(paths: Sequence[str]) -> str:
     return ""
 
 
-def main(paths: Sequence[str]) -> None:
-    """Print the source of the object with these paths."""
-    print(json.dumps({"source": find_source(paths)}))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(json.dumps({"source": find_source(sys.argv[1:])}))

@@ -8,23 +8,52 @@ from __future__ import annotations
 import ast
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import MAX_SIGNATURE, CallSignature
+from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+INIT_FILE = "__init__.pyi"
 MAX_FILE_SIZE = 2_000_000
 MAX_IMPORT_DEPTH = 5
+
+
+class Stub(NamedTuple):
+    """A parsed stub file."""
+
+    package: str
+    """The package that its relative imports start from."""
+    body: list[ast.stmt]
+    names: dict[str, ast.stmt]
+    """Definitions and imports, see `definitions_by_name`."""
+
+    def imported(self, node: ast.ImportFrom, name: str) -> tuple[str, str]:
+        """Return the module that an import in this file takes a name from, and its name there."""
+        parents = self.package.split(".")
+        base = parents[: len(parents) - node.level + 1] if node.level else []
+        original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
+        return ".".join([*base, *filter(None, [node.module])]), original
+
+
+def read_stub(module: str, file: str) -> Stub | None:
+    """Parse the stub file of a module; None if that is not possible."""
+    with (
+        suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError),
+        open(file, encoding="utf-8") as stream,
+    ):
+        body = ast.parse(stream.read(MAX_FILE_SIZE)).body
+        package = module if os.path.basename(file) == INIT_FILE else module.rpartition(".")[0]
+        return Stub(package, body, definitions_by_name(body))
+    return None
 
 
 class Stubs:
     """The stubs of one library; each file is read on first use."""
 
     def __init__(self) -> None:
-        self._files: dict[str, dict[str, ast.stmt]] = {}
+        self._stubs: dict[str, Stub | None] = {}
 
     def call_signature(self, path: str) -> CallSignature:
         """Return how the function, method or class at this path is called according to the stubs; empty if unknown."""
@@ -36,26 +65,20 @@ class Stubs:
         return CallSignature()
 
     def _find(self, module: str, names: list[str], depth: int = 0) -> ast.stmt | None:
-        """Return the definition of dotted names in a module, following imports."""
-        node = self._read(module).get(names[0])
-        if isinstance(node, ast.ImportFrom) and depth < MAX_IMPORT_DEPTH:
-            original = next(alias.name for alias in node.names if (alias.asname or alias.name) == names[0])
-            return self._find(_absolute(node, module), [original, *names[1:]], depth + 1)
+        stub = self._read(module)
+        node = stub.names.get(names[0]) if stub else None
+        if stub and isinstance(node, ast.ImportFrom) and depth < MAX_IMPORT_DEPTH:
+            origin, original = stub.imported(node, names[0])
+            return self._find(origin, [original, *names[1:]], depth + 1)
         for name in names[1:]:
             node = definitions_by_name(node.body).get(name) if isinstance(node, ast.ClassDef) else None
-        if isinstance(node, ast.ClassDef):
-            inner = definitions_by_name(node.body)
-            return inner.get("__init__") or inner.get("__new__")
-        return node
+        return constructor(node) if isinstance(node, ast.ClassDef) else node
 
-    def _read(self, module: str) -> dict[str, ast.stmt]:
-        if module not in self._files:
-            self._files[module] = {}
-            for file in _stub_files(module):
-                with suppress(OSError, SyntaxError, ValueError, RecursionError), open(file, encoding="utf-8") as stream:
-                    self._files[module] = definitions_by_name(ast.parse(stream.read(MAX_FILE_SIZE)).body)
-                    break
-        return self._files[module]
+    def _read(self, module: str) -> Stub | None:
+        if module not in self._stubs:
+            stubs = (read_stub(module, file) for file in _stub_files(module))
+            self._stubs[module] = next(filter(None, stubs), None)
+        return self._stubs[module]
 
 
 def _stub_files(module: str) -> Iterator[str]:
@@ -65,18 +88,16 @@ def _stub_files(module: str) -> Iterator[str]:
         folder, name = os.path.split(file)
         yield os.path.join(folder, name.partition(".")[0] + ".pyi")
     top, _, rest = module.partition(".")
-    relative = os.path.join(f"{top}-stubs", *rest.split(".")) if rest else f"{top}-stubs"
+    relative = os.path.join(f"{top}{STUBS}", *filter(None, rest.split(".")))
     for root in sys.path:
-        yield os.path.join(root, relative, "__init__.pyi")
+        yield os.path.join(root, relative, INIT_FILE)
         yield os.path.join(root, f"{relative}.pyi")
 
 
-def _absolute(node: ast.ImportFrom, module: str) -> str:
-    """Return the imported module's name; relative imports are resolved as in a module, not in a package."""
-    if not node.level:
-        return node.module or ""
-    package = module.split(".")[: -node.level]
-    return ".".join([*package, *filter(None, [node.module])])
+def constructor(node: ast.ClassDef) -> ast.stmt | None:
+    """Return the definition of `__init__` or `__new__` in a class."""
+    inner = definitions_by_name(node.body)
+    return inner.get("__init__") or inner.get("__new__")
 
 
 def definitions_by_name(body: list[ast.stmt]) -> dict[str, ast.stmt]:
@@ -89,42 +110,30 @@ def definitions_by_name(body: list[ast.stmt]) -> dict[str, ast.stmt]:
             definitions[node.name] = node
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             existing = definitions.get(node.name)
-            if not isinstance(existing, ast.FunctionDef) or _parameter_count(node.args) > _parameter_count(
-                existing.args
-            ):
+            if not isinstance(existing, ast.FunctionDef) or _count(node.args) > _count(existing.args):
                 definitions[node.name] = node
         elif isinstance(node, ast.If):
             definitions.update(definitions_by_name(node.body))
     return definitions
 
 
-def _parameter_count(args: ast.arguments) -> int:
+def _count(args: ast.arguments) -> int:
     return len(args.posonlyargs) + len(args.args) + len(args.kwonlyargs)
 
 
 def call_signature(node: ast.stmt) -> CallSignature:
-    """Return how a function with this definition is called; removes `self` from the node."""
+    """Return how a function with this definition is called; changes the node."""
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return CallSignature()
-    _drop_self(node)
+    arguments = node.args
+    first = arguments.posonlyargs or arguments.args
+    if first and first[0].arg in ("self", "cls"):
+        del first[0]
     returns = ast.unparse(node.returns) if node.returns and node.name not in ("__init__", "__new__") else ""
-    text = f"({ast.unparse(node.args)})"
-    return CallSignature(
-        text if len(text) <= MAX_SIGNATURE else f"({ast.unparse(_without_annotations(node.args))})", (), returns
-    )
-
-
-def _drop_self(node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    for parameters in (node.args.posonlyargs, node.args.args):
-        if parameters:
-            if parameters[0].arg in ("self", "cls"):
-                del parameters[0]
-            return
-
-
-def _without_annotations(args: ast.arguments) -> ast.arguments:
-    """Return the arguments without annotations."""
-    for parameter in (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg):
-        if parameter is not None:
+    text = ast.unparse(arguments)
+    if len(text) > MAX_SIGNATURE - 2:
+        every = (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg)
+        for parameter in filter(None, every):
             parameter.annotation = None
-    return args
+        text = ast.unparse(arguments)
+    return CallSignature(f"({text})", (), returns)

@@ -107,7 +107,9 @@ class OutputLimits:
     def _wrap_write(self, write: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(write)
         def bounded(stream: Any, string: Any) -> Any:
-            self._keep_order(stream)
+            last, self._written = self._written, stream
+            if last is not None and last is not stream and not last.closed:
+                last.flush()  # otherwise its own timer would decide which text comes first
             if not isinstance(string, str) or len(string) <= self._limit:
                 return write(stream, string)
             half = self._limit // 2
@@ -116,12 +118,6 @@ class OutputLimits:
             return len(string)
 
         return bounded
-
-    def _keep_order(self, stream: Any) -> None:
-        """Send what another stream still has, whose own timer would decide which text comes first."""
-        last, self._written = self._written, stream
-        if last is not None and last is not stream and not last.closed:
-            last.flush()
 
     def _wrap_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(send)

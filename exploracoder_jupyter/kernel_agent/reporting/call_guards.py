@@ -6,12 +6,22 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, TextIO, TypeVar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TextIO
+_Result = TypeVar("_Result")
+_Default = TypeVar("_Default")
+
+
+def attempt(function: Callable[..., _Result], *arguments: Any, default: _Default) -> _Result | _Default:
+    """Return the result of a function, or the default if it raises anything but an interrupt."""
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return default
 
 
 @contextmanager
@@ -40,16 +50,15 @@ def time_limit(seconds: float) -> Iterator[None]:
 def silence_standard_streams() -> Iterator[TextIO]:
     """Yield the real standard output; the library, including C code, writes to and reads from the null device."""
     sys.stdout.flush()
-    ours, theirs = os.dup(1), os.open(os.devnull, os.O_RDWR)
-    before_in = os.dup(0)
-    os.dup2(theirs, 1)
-    os.dup2(theirs, 0)
+    null, saved = os.open(os.devnull, os.O_RDWR), [os.dup(0), os.dup(1)]
+    for number in (0, 1):
+        os.dup2(null, number)
     try:
-        with open(ours, "w", encoding="utf-8", closefd=False) as stream:
+        with open(saved[1], "w", encoding="utf-8", closefd=False) as stream:
             yield stream
     finally:
         sys.stdout.flush()
-        os.dup2(ours, 1)
-        os.dup2(before_in, 0)
-        for descriptor in (ours, theirs, before_in):
+        for number, descriptor in enumerate(saved):
+            os.dup2(descriptor, number)
             os.close(descriptor)
+        os.close(null)

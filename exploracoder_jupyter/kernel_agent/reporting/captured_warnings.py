@@ -6,9 +6,11 @@ has replaced the patched functions in the meantime, its replacement stays.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import warnings
+from collections import Counter
 from typing import Any
 
 _MAX_LINES = 20
@@ -19,8 +21,8 @@ class WarningCapture:
     """Captures the warnings and log records of one cell at a time."""
 
     def __init__(self) -> None:
-        self._warnings: dict[str, int] = {}
-        self._logs: dict[str, int] = {}
+        self._warnings: Counter[str] = Counter()
+        self._logs: Counter[str] = Counter()
         self._undo: list[tuple[Any, str, Any, Any]] = []
         self._capture_id: object = None
         """New for each cell: code that kept a wrapper of an earlier cell may restore it later."""
@@ -28,7 +30,7 @@ class WarningCapture:
     def start(self) -> None:
         """Start capturing, discarding earlier results."""
         self.stop()
-        self._warnings, self._logs, self._capture_id = {}, {}, object()
+        self._warnings, self._logs, self._capture_id = Counter(), Counter(), object()
         self._wrap(warnings, "showwarning", self._record_warning)
         self._wrap(logging.Logger, "callHandlers", self._record_log)
 
@@ -46,11 +48,9 @@ class WarningCapture:
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **options: Any) -> Any:
-            try:
+            with contextlib.suppress(Exception):  # skip what cannot be formatted
                 if self._capture_id is capture_id:
                     record_call(*arguments)
-            except Exception:  # skip what cannot be formatted
-                pass
             return original(*arguments, **options)
 
         self._undo.append((owner, name, original, wrapper))
@@ -64,14 +64,11 @@ class WarningCapture:
             _count(self._logs, f"{record.levelname} {record.name}: {record.getMessage()}")
 
 
-def _count(lines: dict[str, int], text: str) -> None:
+def _count(lines: Counter[str], text: str) -> None:
     line = " ".join(text[: 2 * _MAX_LINE_LENGTH].split())
     line = line if len(line) <= _MAX_LINE_LENGTH else f"{line[: _MAX_LINE_LENGTH - 3]}..."
-    if line in lines or len(lines) < _MAX_LINES:
-        lines[line] = lines.get(line, 0) + 1
-    else:
-        lines["and others"] = lines.get("and others", 0) + 1
+    lines[line if line in lines or len(lines) < _MAX_LINES else "and others"] += 1
 
 
-def _lines(counted: dict[str, int]) -> list[str]:
+def _lines(counted: Counter[str]) -> list[str]:
     return [f"{line} (x{count})" if count > 1 else line for line, count in counted.items()]

@@ -8,31 +8,22 @@ in this process.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting import failure_report, touched_files
+from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt
 from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import WarningCapture
-from exploracoder_jupyter.kernel_agent.reporting.changed_names import NameChange, Snapshot, find_changes, take_snapshot
+from exploracoder_jupyter.kernel_agent.reporting.changed_names import Snapshot, find_changes, take_snapshot
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import display_formatter
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summary
 
 MIME = "application/vnd.exploracoder.cell+json"
 _MAX_CHANGES = 60
 _MAX_CHARACTERS = 4_000
 """For all summaries together; values beyond this only get their first line."""
-_Result = TypeVar("_Result")
 _MIN_MEMORY_GROWTH = 1_000_000
 """Bytes of growth that justify a report on their own."""
-
-
-class _RunningCell(NamedTuple):
-    """The outermost running cell."""
-
-    code: str
-    request: object
-    """The message that requested it; none if the shell does not belong to a kernel."""
 
 
 class CellReporter:
@@ -46,7 +37,8 @@ class CellReporter:
         self._memory = 0
         self._publisher = shell.display_pub
         """Stored now, as code that captures a cell's outputs replaces the shell's publisher."""
-        self._running: _RunningCell | None = None
+        self._running: tuple[str, object] | None = None
+        """Code of the outermost running cell, and the message that requested it; none if there is no kernel."""
         shell.events.register("pre_run_cell", self._start_cell)
         shell.events.register("post_run_cell", self._finish_cell)
 
@@ -59,75 +51,62 @@ class CellReporter:
         return reporter
 
     def _start_cell(self, info: Any) -> None:
-        now = _RunningCell(info.raw_cell, getattr(self._shell, "parent_header", None))
-        if self._running is not None and self._running.request is now.request:
+        request = getattr(self._shell, "parent_header", None)
+        if self._running is not None and self._running[1] is request:
             return  # a cell run by another cell, for example by `%%capture`, is part of that cell
-        self._running = now
-        self._names = _attempt(lambda: take_snapshot(self._shell.user_ns, self._shell.transform_cell(info.raw_cell)))
+        self._running = info.raw_cell, request
+        # A cell may break whatever these functions need.
+        self._names = attempt(self._snapshot, info.raw_cell, default=None)
         self._memory = _memory()
         for function in (self._displays.renew, self._files.start, self._warnings.start):
-            _attempt(function)
+            attempt(function, default=None)
+
+    def _snapshot(self, cell: str) -> dict[str, Snapshot] | None:
+        return take_snapshot(self._shell.user_ns, self._shell.transform_cell(cell))
 
     def _finish_cell(self, result: Any) -> None:
-        if self._running is None or self._running.code != result.info.raw_cell:
+        if self._running is None or self._running[0] != result.info.raw_cell:
             return
         self._running = None
         try:
             self._displays.renew()
             content = self._content(result)
-            if content["memory"] > _MIN_MEMORY_GROWTH or any(
-                value for key, value in content.items() if key != "memory"
-            ):
+            if content["memory"] > _MIN_MEMORY_GROWTH or any(content[key] for key in content if key != "memory"):
                 self._publisher.publish({MIME: content})
         except Exception:  # a cell may have broken anything in this process; then there is no report
             return
 
     def _content(self, result: Any) -> dict[str, Any]:
-        warnings, logs = _attempt(self._warnings.stop) or ([], [])
+        warnings, logs = attempt(self._warnings.stop, default=([], []))
+        error = result.error_in_exec or result.error_before_exec
         return {
             "memory": max(0, _memory() - self._memory),
-            "changes": _attempt(lambda: self._changes(result)) or [],
+            "changes": attempt(lambda: list(self._changes(result)), default=[]),
             "warnings": warnings,
             "logs": logs,
-            "files": _attempt(self._files.stop) or [],
-            "failure": _attempt(lambda: self._failure(result)),
+            "files": attempt(self._files.stop, default=[]),
+            "failure": failure_report.build_report(error, self._shell.user_ns) if error is not None else None,
         }
 
-    def _changes(self, result: Any) -> list[dict[str, str]]:
+    def _changes(self, result: Any) -> Iterator[dict[str, str]]:
         if self._names is None:
-            return []
+            return
         code = self._shell.transform_cell(result.info.raw_cell)
         changes = find_changes(self._names, self._shell.user_ns, code)[:_MAX_CHANGES]
         summaries = self._summarizer.tell([change.value for change in changes])
-        return list(_change_entries(changes, summaries))
-
-    def _failure(self, result: Any) -> dict[str, Any] | None:
-        error = result.error_in_exec or result.error_before_exec
-        return failure_report.build_report(error, self._shell.user_ns) if error is not None else None
-
-
-def _attempt(function: Callable[[], _Result]) -> _Result | None:
-    """Return the result, or None if the cell has broken something that the function needs."""
-    try:
-        return function()
-    except Exception:
-        return None
-
-
-def _change_entries(changes: Sequence[NameChange], summaries: Sequence[Summary]) -> Iterator[dict[str, str]]:
-    remaining = _MAX_CHARACTERS
-    for change, summary in zip(changes, summaries, strict=True):
-        complete = not change.imported and len(summary.text) <= remaining
-        text, schema = summary if complete else map(_first_line, summary)
-        remaining -= len(text)
-        yield {
-            "name": change.name,
-            "how": change.how,
-            "type": type_path(change.value),
-            "summary": text,
-            "schema": schema,
-            "before": change.before,
-        }
+        remaining = _MAX_CHARACTERS
+        for change, summary in zip(changes, summaries, strict=True):
+            complete = not change.imported and len(summary.text) <= remaining
+            text, schema = summary if complete else map(_first_line, summary)
+            remaining -= len(text)
+            yield {
+                "name": change.name,
+                "how": change.how,
+                "type": type_path(change.value),
+                "summary": text,
+                "schema": schema,
+                "before": change.before,
+            }
 
 
 def _first_line(text: str) -> str:

@@ -31,11 +31,6 @@ class Snapshot(NamedTuple):
     measure: str | None
     """See `summary_facts.Measure`; None if nothing is known or time ran out."""
 
-    @property
-    def shape(self) -> str:
-        """The part of the measure that is shown to people."""
-        return visible_measure(self.measure or "")
-
 
 class NameChange(NamedTuple):
     """A name that is new, or whose value is new or different."""
@@ -52,12 +47,11 @@ def take_snapshot(namespace: Mapping[str, Any], code: str) -> dict[str, Snapshot
     """Measure the public names as time allows: first those mentioned in the code, then the most recently bound."""
     others = {name: value for name, value in reversed(list(namespace.items())) if is_public(name)}
     mentioned = {name: others.pop(name) for name in mentioned_names(code) if name in others}
-    return _snapshots(mentioned, _SECONDS_MENTIONED) | _snapshots(others, _SECONDS_OTHERS)
-
-
-def _snapshots(values: Mapping[str, Any], seconds: float) -> dict[str, Snapshot]:
-    deadline = time.monotonic() + seconds
-    return {name: Snapshot(id(value), _measure(value, deadline)) for name, value in values.items()}
+    found = {}
+    for values, seconds in ((mentioned, _SECONDS_MENTIONED), (others, _SECONDS_OTHERS)):
+        deadline = time.monotonic() + seconds
+        found.update({name: Snapshot(id(value), _measure(value, deadline)) for name, value in values.items()})
+    return found
 
 
 def _measure(value: Any, deadline: float) -> str | None:
@@ -81,7 +75,8 @@ def find_changes(before: Mapping[str, Snapshot], namespace: Mapping[str, Any], c
         old = before.get(name)
         how = _change_kind(old, new, name in bound)
         if how and name in namespace:
-            shape = old.shape if old and old.shape != new.shape else ""
+            shapes = [visible_measure(one.measure or "") if one else "" for one in (old, new)]
+            shape = shapes[0] if shapes[0] != shapes[1] else ""
             changes.append(NameChange(name, how, namespace[name], shape, name in imported))
     rank = {name: position for position, name in enumerate(mentioned_names(code))}
     return sorted(changes, key=lambda change: (change.imported, -rank.get(change.name, -1)))

@@ -31,19 +31,15 @@ class UserFrame(NamedTuple):
     """Whether it belongs to the cell that was run, not to an earlier cell or a file."""
 
 
-class SkippedFrames(NamedTuple):
-    """Frames that are summarized in one line."""
-
-    text: str
+Entry = UserFrame | str
+"""A frame of the user's code, or a line that summarizes other frames."""
 
 
-def relevant_frames(
-    error: BaseException, namespace: Mapping[str, Any], cell: str = ""
-) -> list[UserFrame | SkippedFrames]:
+def relevant_frames(error: BaseException, namespace: Mapping[str, Any], cell: str) -> list[Entry]:
     """Return the relevant frames, outermost first.
 
-    `cell` is the file name of the cell's code, by default that of the first frame. Frames before the first frame of a
-    cell belong to the shell and are left out.
+    `cell` is the file name of the cell's code; if it is empty, that of the first frame. Frames before the first frame
+    of a cell belong to the shell and are left out.
     """
     frames = list(_frames(error.__traceback__))
     cells = [index for index, (frame, _, _) in enumerate(frames) if frame.f_globals is namespace]
@@ -52,13 +48,10 @@ def relevant_frames(
         return []
     frames = frames[user_indices[0] :]
     cell = cell or frames[0][0].f_code.co_filename
-    entries: list[UserFrame | SkippedFrames] = []
+    entries: list[Entry] = []
     for is_user, group in groupby(frames, key=lambda item: _is_user_frame(item[0], namespace)):
         section = list(group)
-        if is_user:
-            entries += [_user_frame(*item, namespace, cell) for item in section]
-        else:
-            entries.append(_library_frames(section))
+        entries += [_user_frame(*item, namespace, cell) for item in section] if is_user else [_library_line(section)]
     return _shorten(entries)
 
 
@@ -103,8 +96,6 @@ def _user_frame(frame: FrameType, number: int, instruction: int, namespace: Mapp
 
 
 def _expression(code: CodeType, instruction: int, lines: list[str]) -> str:
-    if not hasattr(code, "co_positions"):  # before Python 3.11
-        return ""
     first, last, first_column, last_column = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     if first is None or last is None or first_column is None or last_column is None or last > len(lines):
         return ""
@@ -114,32 +105,23 @@ def _expression(code: CodeType, instruction: int, lines: list[str]) -> str:
     return b"".join(part).decode(errors="replace")
 
 
-def _library_frames(frames: list[tuple[FrameType, int, int]]) -> SkippedFrames:
+def _library_line(frames: list[tuple[FrameType, int, int]]) -> str:
     frame, number, _ = frames[-1]
-    last = f"in {_short_path(frame.f_code.co_filename)} {frame.f_code.co_name}, line {number}"
-    return SkippedFrames(last if len(frames) == 1 else f"{last} (the last of {len(frames):,} frames of libraries)")
-
-
-def _short_path(filename: str) -> str:
-    """Return the path relative to the folder that it is imported from."""
+    filename = frame.f_code.co_filename
     folders = [os.path.join(folder, "") for folder in sys.path if folder]
-    containing = [folder for folder in folders if filename.startswith(folder)]
-    return filename[len(max(containing, key=len)) :] if containing else os.path.basename(filename)
+    imported_from = max((folder for folder in folders if filename.startswith(folder)), key=len, default="")
+    path = filename.removeprefix(imported_from) if imported_from else os.path.basename(filename)
+    last = f"in {path} {frame.f_code.co_name}, line {number}"
+    return last if len(frames) == 1 else f"{last} (the last of {len(frames):,} frames of libraries)"
 
 
-def _shorten(entries: list[UserFrame | SkippedFrames]) -> list[UserFrame | SkippedFrames]:
-    entries = [entry for _, group in groupby(entries, key=_location) for entry in _collapse_recursion(list(group))]
-    missing = len(entries) - _MAX_FIRST - _MAX_LAST
+def _shorten(entries: list[Entry]) -> list[Entry]:
+    """Reduce recursions to their first and last frame, and many frames to the first and last ones."""
+    short: list[Entry] = []
+    for _, group in groupby(entries, key=lambda entry: entry if isinstance(entry, str) else entry.location):
+        same = list(group)
+        short += same if len(same) <= 2 else [same[0], f"... the same {len(same) - 2:,} times ...", same[-1]]
+    missing = len(short) - _MAX_FIRST - _MAX_LAST
     if missing <= 1:
-        return entries
-    return [*entries[:_MAX_FIRST], SkippedFrames(f"... {missing:,} more frames ..."), *entries[-_MAX_LAST:]]
-
-
-def _location(entry: UserFrame | SkippedFrames) -> str:
-    return entry.location if isinstance(entry, UserFrame) else entry.text
-
-
-def _collapse_recursion(repeated: list[UserFrame | SkippedFrames]) -> list[UserFrame | SkippedFrames]:
-    """Reduce a recursion to its first and last frame."""
-    skipped = SkippedFrames(f"... the same {len(repeated) - 2:,} times ...")
-    return repeated if len(repeated) <= 2 else [repeated[0], skipped, repeated[-1]]
+        return short
+    return [*short[:_MAX_FIRST], f"... {missing:,} more frames ...", *short[-_MAX_LAST:]]

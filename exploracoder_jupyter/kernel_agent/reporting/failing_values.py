@@ -31,7 +31,7 @@ def values_in_expression(user_frame: UserFrame) -> list[tuple[str, Any]]:
     for node in failing_nodes(user_frame):
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             value = resolve(node, user_frame.frame)
-            if value is not MISSING and not is_instance_by_type(value, _CODE_TYPES):
+            if value is not MISSING and not issubclass(type(value), _CODE_TYPES):
                 found.setdefault(ast.unparse(node), value)
     return list(found.items())[:_MAX_VALUES]
 
@@ -39,21 +39,17 @@ def values_in_expression(user_frame: UserFrame) -> list[tuple[str, Any]]:
 def describe_values(values: Sequence[Any]) -> dict[int, str]:
     """Describe each value in a few words, keyed by `id`. Unsafe code runs in a separate process."""
     by_id = {id(value): value for value in values}
-    results = forked_probe.run([partial(_send_description, value) for value in by_id.values()])
+
+    def send_description(value: Any, send: forked_probe.Send) -> None:
+        send(ShortFormatter(apart=True, letters=_MAX_CHARACTERS)(value))
+
+    results = forked_probe.run([partial(send_description, value) for value in by_id.values()])
     describe = ShortFormatter(apart=False, letters=_MAX_CHARACTERS)
-    texts = (
-        one.pieces[0] if one.pieces else describe(value) for one, value in zip(results, by_id.values(), strict=True)
-    )
-    return {key: _with_type(value, text) for (key, value), text in zip(by_id.items(), texts, strict=True)}
-
-
-def _send_description(value: Any, send: forked_probe.Send) -> None:
-    send(ShortFormatter(apart=True, letters=_MAX_CHARACTERS)(value))
-
-
-def _with_type(value: Any, text: str) -> str:
-    kind = type_path(value)
-    return text if text.startswith(kind) else f"{kind} {text}"
+    texts = {}
+    for (key, value), result in zip(by_id.items(), results, strict=True):
+        kind, text = type_path(value), result.pieces[0] if result.pieces else describe(value)
+        texts[key] = text if text.startswith(kind) else f"{kind} {text}"
+    return texts
 
 
 def failing_nodes(user_frame: UserFrame) -> Iterator[ast.AST]:
@@ -72,7 +68,6 @@ def failing_nodes(user_frame: UserFrame) -> Iterator[ast.AST]:
 
 
 def _parse_first(*sources: str) -> ast.AST | None:
-    """Return the first statement of the first source that can be parsed."""
     for source in sources:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             if body := ast.parse(source).body:
@@ -87,15 +82,17 @@ def resolve(node: ast.AST, frame: FrameType) -> Any:
             return frame.f_locals.get(name, frame.f_globals.get(name, MISSING))
         case ast.Attribute(value=owner, attr=name):
             owner_value = resolve(owner, frame)
-            return MISSING if owner_value is MISSING else stored_attribute(owner_value, name)
+            return MISSING if owner_value is MISSING else _stored_attribute(owner_value, name)
         case ast.Subscript(value=owner, slice=index):
-            owner_value, key = resolve(owner, frame), _subscript_key(index, frame)
-            return _item(owner_value, key)
-        case _:
-            return MISSING
+            owner_value = resolve(owner, frame)
+            key = index.value if isinstance(index, ast.Constant) else resolve(index, frame)
+            if type(owner_value) in _CONTAINER_TYPES and type(key) in _KEY_TYPES:
+                with suppress(KeyError, IndexError, TypeError):
+                    return owner_value[key]
+    return MISSING
 
 
-def stored_attribute(owner: Any, name: str) -> Any:
+def _stored_attribute(owner: Any, name: str) -> Any:
     """Return an attribute as stored in the instance or class, without running descriptors or `__getattr__`."""
     try:
         found = inspect.getattr_static(owner, name)
@@ -105,24 +102,6 @@ def stored_attribute(owner: Any, name: str) -> Any:
         with suppress(AttributeError):
             return found.__get__(owner)
         return MISSING
-    if is_instance_by_type(found, (staticmethod, classmethod)):
+    if issubclass(type(found), (staticmethod, classmethod)):
         return found.__func__
     return MISSING if type(found) is property else found
-
-
-def is_instance_by_type(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Return whether the value's actual type is one of these; ignores its `__class__`."""
-    return any(issubclass(type(value), kind) for kind in kinds)
-
-
-def _subscript_key(node: ast.AST, frame: FrameType) -> Any:
-    key = node.value if isinstance(node, ast.Constant) else resolve(node, frame)
-    return key if type(key) in _KEY_TYPES else MISSING
-
-
-def _item(owner: Any, key: Any) -> Any:
-    if key is MISSING or type(owner) not in _CONTAINER_TYPES:
-        return MISSING
-    with suppress(KeyError, IndexError, TypeError):
-        return owner[key]
-    return MISSING

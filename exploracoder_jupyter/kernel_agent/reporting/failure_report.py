@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import shorten
-from exploracoder_jupyter.kernel_agent.reporting.failing_frames import (
-    SkippedFrames,
-    UserFrame,
-    cell_filename,
-    relevant_frames,
-)
+from exploracoder_jupyter.kernel_agent.reporting.failing_frames import Entry, UserFrame, cell_filename, relevant_frames
 from exploracoder_jupyter.kernel_agent.reporting.failing_values import describe_values, values_in_expression
 from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import suggest_keys, suggest_names
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
@@ -35,33 +29,35 @@ def build_report(error: BaseException, namespace: Mapping[str, Any]) -> dict[str
     called already. Never raises.
     """
     try:
-        facts = list(_facts(error, namespace))
+        cell = cell_filename(error, namespace)
+        chain = [(*link, relevant_frames(link[0], namespace, cell)) for link in _chain(error)]
+        facts = list(_facts(chain))
         schema = [fact.schema if fact.shows else fact.text for fact in facts]
         report = shorten("\n".join(fact.text for fact in facts), _MAX_REPORT)
-        lines = suggest_names(error, _innermost_user_frame(error, namespace), namespace)
+        lines = suggest_names(error, _last_user_frame(chain[0][2]), namespace)
         return {"report": report, "schema": shorten("\n".join(filter(None, schema)), _MAX_REPORT), "nearest": lines}
     except Exception:  # a cell may have broken anything; the traceback is shown instead
         return {"report": "", "schema": "", "nearest": []}
 
 
-def _facts(error: BaseException, namespace: Mapping[str, Any]) -> Iterator[Fact]:
-    cell = cell_filename(error, namespace)
-    chain = [
-        (current, introduction, relevant_frames(current, namespace, cell)) for current, introduction in _chain(error)
-    ]
-    texts = describe_values(
-        [value for _, _, frames in chain for user_frame in frames for _, value in _frame_values(user_frame)]
-    )
+def _facts(chain: list[tuple[BaseException, str, list[Entry]]]) -> Iterator[Fact]:
+    error = chain[0][0]
+    texts = describe_values([value for _, _, frames in chain for entry in frames for _, value in _frame_values(entry)])
     for current, introduction, frames in chain:
-        if introduction and not frames and _type_and_message(current) == _type_and_message(error):
+        same = type(current) is type(error) and _message(current) == _message(error)
+        if introduction and not frames and same:
             continue
         yield from _headline(current, introduction)
-        for user_frame in frames:
-            yield from _frame_facts(user_frame, texts)
+        for entry in frames:
+            yield from _frame_facts(entry, texts)
         yield from _syntax_error_facts(current, raised_by_cell=bool(frames))
-        keys = ", ".join(map(repr, suggest_keys(current, _last_user_frame(frames))))
-        yield from [Fact(f"  Keys like it: {keys}", shows=True)] if keys else []
-        yield from _group_facts(current)
+        if keys := suggest_keys(current, _last_user_frame(frames)):
+            yield Fact(f"  Keys like it: {', '.join(map(repr, keys))}", shows=True)
+        if isinstance(current, BaseExceptionGroup):
+            for inner in current.exceptions[:_MAX_GROUP_ITEMS]:
+                yield from _headline(inner, "  Holds ")
+            if (missing := len(current.exceptions) - _MAX_GROUP_ITEMS) > 0:
+                yield Fact(f"  ... {missing:,} more")
 
 
 def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
@@ -77,21 +73,13 @@ def _chain(error: BaseException) -> Iterator[tuple[BaseException, str]]:
 
 
 def _headline(error: BaseException, introduction: str) -> Iterator[Fact]:
-    name = type_path(error)
+    name = f"{introduction}{type_path(error)}"
     message = shorten(_message(error).strip(), _MAX_MESSAGE)
-    yield Fact(
-        f"{introduction}{name}: {message}" if message else f"{introduction}{name}",
-        shows=True,
-        schema=f"{introduction}{name}",
-    )
+    yield Fact(f"{name}: {message}" if message else name, shows=True, schema=name)
     notes = getattr(error, "__notes__", None)
     for note in notes[:_MAX_NOTES] if type(notes) is list else []:
         if type(note) is str:
             yield Fact(f"Note: {shorten(note, _MAX_NOTE)}", shows=True)
-
-
-def _type_and_message(error: BaseException) -> tuple[type, str]:
-    return type(error), _message(error)
 
 
 def _message(error: BaseException) -> str:
@@ -103,21 +91,21 @@ def _message(error: BaseException) -> str:
         return f"(its text raises {type_path(fault)})"
 
 
-def _frame_facts(user_frame: UserFrame | SkippedFrames, texts: Mapping[int, str]) -> Iterator[Fact]:
-    if isinstance(user_frame, SkippedFrames):
-        yield Fact(f"  {user_frame.text}")
+def _frame_facts(entry: Entry, texts: Mapping[int, str]) -> Iterator[Fact]:
+    if isinstance(entry, str):
+        yield Fact(f"  {entry}")
         return
-    line, expression = truncate(user_frame.line, _MAX_LINE), truncate(user_frame.expression, _MAX_LINE)
-    at = f"  {user_frame.location}"
-    yield Fact(f"{at}: {line}" if line else at, shows=not user_frame.in_cell, schema=at)
+    line, expression = truncate(entry.line, _MAX_LINE), truncate(entry.expression, _MAX_LINE)
+    at = f"  {entry.location}"
+    yield Fact(f"{at}: {line}" if line else at, shows=not entry.in_cell, schema=at)
     if expression and expression != line:
-        yield Fact(f"    failed in: {expression}", shows=not user_frame.in_cell)
-    for name, value in _frame_values(user_frame):
+        yield Fact(f"    failed in: {expression}", shows=not entry.in_cell)
+    for name, value in _frame_values(entry):
         yield Fact(f"    {name}: {texts[id(value)]}", shows=True, schema=f"    {name}: {type_path(value)}")
 
 
-def _frame_values(user_frame: UserFrame | SkippedFrames) -> list[tuple[str, Any]]:
-    return values_in_expression(user_frame) if isinstance(user_frame, UserFrame) else []
+def _frame_values(entry: Entry) -> list[tuple[str, Any]]:
+    return [] if isinstance(entry, str) else values_in_expression(entry)
 
 
 def _syntax_error_facts(error: BaseException, *, raised_by_cell: bool) -> Iterator[Fact]:
@@ -129,20 +117,5 @@ def _syntax_error_facts(error: BaseException, *, raised_by_cell: bool) -> Iterat
     yield Fact(f"  line {error.lineno}:\n    {line}{mark}", shows=raised_by_cell)
 
 
-def _group_facts(error: BaseException) -> Iterator[Fact]:
-    """Yield the headlines of the exceptions in a group."""
-    group = getattr(builtins, "BaseExceptionGroup", ())  # from Python 3.11
-    if isinstance(error, group):
-        inner = error.exceptions
-        for current in inner[:_MAX_GROUP_ITEMS]:
-            yield from _headline(current, "  Holds ")
-        if len(inner) > _MAX_GROUP_ITEMS:
-            yield Fact(f"  ... {len(inner) - _MAX_GROUP_ITEMS:,} more")
-
-
-def _last_user_frame(frames: list[UserFrame | SkippedFrames]) -> UserFrame | None:
-    return next((user_frame for user_frame in reversed(frames) if isinstance(user_frame, UserFrame)), None)
-
-
-def _innermost_user_frame(error: BaseException, namespace: Mapping[str, Any]) -> UserFrame | None:
-    return _last_user_frame(relevant_frames(error, namespace))
+def _last_user_frame(frames: list[Entry]) -> UserFrame | None:
+    return next((entry for entry in reversed(frames) if isinstance(entry, UserFrame)), None)

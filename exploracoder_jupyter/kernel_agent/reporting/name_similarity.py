@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from heapq import nlargest
 
@@ -19,13 +19,6 @@ def most_similar(missing: str, names: Iterable[str], limit: int) -> list[str]:
     """
     private, capitalized = missing.startswith("_"), missing[:1].isupper()
     candidates = [name for name in list(names)[:_MAX_NAMES] if private or not name.startswith("_")]
-    similarity = _similarity_to(missing)
-    scored = [(similarity(name), name[:1].isupper() == capitalized, -len(name), name) for name in candidates]
-    return [item[-1] for item in nlargest(limit, (item for item in scored if item[0] >= _MIN_SIMILARITY))]
-
-
-def _similarity_to(missing: str) -> Callable[[str], float]:
-    """Return a function that rates the similarity of a name from 0 to 1."""
     missing_words, matcher = _words(missing), SequenceMatcher(None, b=missing.lower(), autojunk=False)
 
     def similarity(name: str) -> float:
@@ -39,7 +32,8 @@ def _similarity_to(missing: str) -> Callable[[str], float]:
             return by_words
         return max(by_words, 0.95 * matcher.ratio())
 
-    return similarity
+    scored = [(similarity(name), name[:1].isupper() == capitalized, -len(name), name) for name in candidates]
+    return [item[-1] for item in nlargest(limit, (item for item in scored if item[0] >= _MIN_SIMILARITY))]
 
 
 def _words(name: str) -> frozenset[str]:

@@ -10,8 +10,9 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -23,13 +24,8 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
     values_in_expression,
 )
 from exploracoder_jupyter.kernel_agent.reporting.name_similarity import most_similar
-from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.reporting.object_signatures import (
-    describe_object,
-    is_callable,
-    path_of,
-    unwrap_function,
-)
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, mro, path_of, type_path
+from exploracoder_jupyter.kernel_agent.reporting.object_signatures import describe_object, is_callable, unwrap_function
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5
@@ -37,8 +33,6 @@ _MAX_KEYS = 2_000
 _MAX_KEY_LENGTH = 60
 _DATA_FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.dataframe.frame.DataFrame")
 _ARGUMENT_ERROR = re.compile(r"\w+\(\) (?:got |missing |takes )|takes no (?:keyword )?arguments|keyword argument")
-_mro = type.__dict__["__mro__"].__get__
-_class_dict = type.__dict__["__dict__"].__get__
 
 
 def suggest_names(error: BaseException, user_frame: UserFrame | None, namespace: Mapping[str, Any]) -> list[str]:
@@ -62,10 +56,10 @@ def suggest_keys(error: BaseException, user_frame: UserFrame | None) -> list[str
     """Return similar keys of the dictionaries in the failing expression. Keys are user data."""
     if not user_frame or not isinstance(error, LookupError):
         return []
-    found = [
-        _similar_keys(error, user_frame, value) for _, value in values_in_expression(user_frame) if type(value) is dict
+    values = [value for _, value in values_in_expression(user_frame)]
+    return [key for value in values if type(value) is dict for key in _similar_keys(error, user_frame, value)][
+        :_MAX_SUGGESTIONS
     ]
-    return [key for keys in found for key in keys][:_MAX_SUGGESTIONS]
 
 
 def _suggest_attributes(error: AttributeError) -> list[str]:
@@ -76,8 +70,8 @@ def _suggest_attributes(error: AttributeError) -> list[str]:
         return _suggestions(missing, owner.__dict__, str(owner.__dict__.get("__name__", "")))
     is_class = issubclass(type(owner), type)
     available: dict[str, Any] = {}
-    for cls in reversed(_mro(owner if is_class else type(owner))):
-        available.update({name: value for name, value in _class_dict(cls).items() if cls is not object})
+    for cls in mro(owner if is_class else type(owner))[-2::-1]:  # without `object`
+        available.update(class_dict(cls))
     with suppress(AttributeError):
         available.update({} if is_class else object.__getattribute__(owner, "__dict__"))
     return _suggestions(missing, available, path_of(owner) if is_class else type_path(owner))
@@ -88,13 +82,10 @@ def _suggest_variables(error: NameError, user_frame: UserFrame | None, namespace
     if not isinstance(missing, str):
         return []
     available = {**vars(builtins), **namespace, **(user_frame.frame.f_locals if user_frame else {})}
-    modules = {missing} & sys.modules.keys() or most_similar(
-        missing, {name.partition(".")[0] for name in list(sys.modules)}, 2
-    )
-    return (
-        _suggestions(missing, available, "")
-        + [f"{name}: module, not imported" for name in modules if name not in available]
-    )[:_MAX_SUGGESTIONS]
+    top_level = {name.partition(".")[0] for name in list(sys.modules)}
+    modules = {missing} & top_level or most_similar(missing, top_level, 2)
+    unimported = [f"{name}: module, not imported" for name in modules if name not in available]
+    return [*_suggestions(missing, available, ""), *unimported][:_MAX_SUGGESTIONS]
 
 
 def _suggest_module_members(error: ImportError) -> list[str]:
@@ -118,35 +109,22 @@ def _suggest_signature(error: TypeError, user_frame: UserFrame) -> list[str]:
 
 
 def _suggest_columns(error: BaseException, user_frame: UserFrame) -> list[str]:
-    found = [
-        _similar_keys(error, user_frame, value.columns)
-        for _, value in values_in_expression(user_frame)
-        if _is_frame(value)
-    ]
-    return list(dict.fromkeys(name for names in found for name in names))[:_MAX_SUGGESTIONS]
-
-
-def _is_frame(value: Any) -> bool:
-    known = summarizer_registry.find(value)
-    return bool(known and known.own and type_path(value) in _DATA_FRAMES)
+    found: list[str] = []
+    for _, value in values_in_expression(user_frame):
+        known = summarizer_registry.find(value)
+        if known and known.own and type_path(value) in _DATA_FRAMES:
+            found += _similar_keys(error, user_frame, value.columns)
+    return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
 
 
 def _similar_keys(error: BaseException, user_frame: UserFrame, keys: Any) -> list[str]:
     """Return the keys similar to a missing one, which is taken from the error's text or the expression."""
-    texts = [key for key, _ in zip(keys, range(_MAX_KEYS), strict=False) if type(key) is str]
-    available = set(texts)
-    missing = [key for key in dict.fromkeys(_missing_keys(error, user_frame)) if key not in available]
-    return list(
-        dict.fromkeys(name[:_MAX_KEY_LENGTH] for key in missing for name in most_similar(key, texts, _MAX_SUGGESTIONS))
-    )
-
-
-def _missing_keys(error: BaseException, user_frame: UserFrame) -> Iterator[str]:
-    if error.args and type(error.args[0]) is str:
-        yield error.args[0][:_MAX_KEY_LENGTH]
-    for node in failing_nodes(user_frame):
-        if isinstance(node, ast.Constant) and type(node.value) is str:
-            yield node.value[:_MAX_KEY_LENGTH]
+    texts = [key for key in islice(keys, _MAX_KEYS) if type(key) is str]
+    constants = [node.value for node in failing_nodes(user_frame) if isinstance(node, ast.Constant)]
+    named = [text[:_MAX_KEY_LENGTH] for text in (*error.args[:1], *constants) if type(text) is str]
+    missing = [key for key in dict.fromkeys(named) if key not in texts]
+    similar = (name[:_MAX_KEY_LENGTH] for key in missing for name in most_similar(key, texts, _MAX_SUGGESTIONS))
+    return list(dict.fromkeys(similar))
 
 
 def _suggestions(missing: str, available: Mapping[str, Any], owner: str) -> list[str]:

@@ -6,6 +6,7 @@ must cost next to nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -31,49 +32,33 @@ class FileTracker:
 
     def start(self) -> None:
         """Record the current state."""
-        try:
+        self._folder = ""
+        with contextlib.suppress(OSError):  # it may have been removed
             self._folder = os.getcwd()
-        except OSError:  # it was removed
-            self._folder = ""
         self._initial = self._scan()
 
     def stop(self) -> list[str]:
         """Return the files written since `start`; none if the folder has too many entries."""
-        after = self._scan() if self._initial is not None else None
-        if after is None or self._initial is None:
+        before = self._initial
+        if before is None or (after := self._scan()) is None:
             return []
-        return sorted(path for path, state in after.items() if self._initial.get(path) != state)[:_MAX_FILES]
+        return sorted(path for path, state in after.items() if before.get(path) != state)[:_MAX_FILES]
 
     def _scan(self) -> FileStates | None:
         if not self._folder or self._folder in self._skipped_folders:
             return None
-        try:
-            return _scan(self._folder)
-        except TimeoutError:
-            self._slow_scans[self._folder] += 1
-            too_large = self._slow_scans[self._folder] >= _MAX_SLOW_SCANS
-        except OverflowError:
-            too_large = True
-        if too_large:
-            self._skipped_folders.add(self._folder)
-        return None
-
-
-def _scan(folder: str) -> FileStates:
-    """Return the states of the regular files below the folder.
-
-    Raises:
-        OverflowError: there are too many entries.
-        TimeoutError: the scan takes too long.
-    """
-    deadline, entries = time.monotonic() + _MAX_SECONDS, 0
-    result: FileStates = {}
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in _SKIPPED]
-        entries += len(folders) + len(names)
-        if entries > _MAX_ENTRIES:
-            raise OverflowError
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        result |= file_states(folder, parent, names)
-    return result
+        deadline, entries = time.monotonic() + _MAX_SECONDS, 0
+        result: FileStates = {}
+        for parent, folders, names in os.walk(self._folder):
+            folders[:] = [name for name in folders if name not in _SKIPPED]
+            entries += len(folders) + len(names)
+            slow = time.monotonic() > deadline
+            if slow:
+                self._slow_scans[self._folder] += 1
+            if entries > _MAX_ENTRIES or self._slow_scans[self._folder] >= _MAX_SLOW_SCANS:
+                self._skipped_folders.add(self._folder)
+                return None
+            if slow:
+                return None
+            result |= file_states(self._folder, parent, names)
+        return result

@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn
 
-from exploracoder_jupyter.kernel_agent.forking.process_fork import can_fork, fork
-from exploracoder_jupyter.kernel_agent.forking.sigchld_guard import suspend_sigchld_handler
+from exploracoder_jupyter.kernel_agent.forking.process_fork import can_fork, fork, suspend_sigchld_handler
 
 SECONDS_EACH = 0.5
 SECONDS_ALL = 1.5

@@ -38,35 +38,16 @@ def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
         find_interpreter(None, "/no/python")
 
 
-def test_an_interpreter_may_be_named_instead_of_a_kernel(tmp_path):
-    (tmp_path / "python").symlink_to(sys.executable)
-    found = find_interpreter(None, str(tmp_path / "python"))
-    assert (found.name, found.command) == ("python3", (str(tmp_path / "python"),))
-    assert sys.base_prefix in found.paths
-
-
-def test_the_path_of_an_interpreter_may_be_relative_to_the_current_folder(tmp_path, monkeypatch):
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "python").symlink_to(sys.executable)
-    monkeypatch.chdir(tmp_path)
-    assert find_interpreter(None, "bin/python").command == (str(tmp_path / "bin" / "python"),)
-
-
-def test_an_interpreter_that_is_asked_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+def test_an_interpreter_may_be_named_instead_of_a_kernel_and_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
-    assert sys.base_prefix in find_interpreter(sys.executable).paths
-
-
-def test_what_is_sent_is_a_program_of_its_own(tmp_path):
-    archive = write_agent_archive(tmp_path / "kernel_agent.zip")
-    done = subprocess.run(
-        [sys.executable, "-S", archive, "{}", "introspection.environment_report"],  # no package of ours is installed
-        capture_output=True,
-        check=True,
-        cwd=tmp_path,
-    )
-    assert json.loads(done.stdout)["python"].startswith("3.")
+    for name in ("bin/python", str(python)):
+        found = find_interpreter(None, name)
+        assert (found.name, found.command) == ("python3", (str(python),))
+        assert sys.base_prefix in found.paths
 
 
 def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
@@ -75,7 +56,8 @@ def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
         (tmp_path / name).write_text("raise ImportError")
     (tmp_path / "mylib.py").write_text("def own(): pass")
     for words in (["introspection.environment_report"], ["introspection.api_walk", "mylib"]):
-        done = subprocess.run([sys.executable, archive, "{}", *words], capture_output=True, text=True, cwd=tmp_path)
+        command = [sys.executable, "-S", archive, "{}", *words]  # no package of ours is installed
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     assert '"mylib.own"' in done.stdout
 

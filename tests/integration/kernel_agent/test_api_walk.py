@@ -1,17 +1,15 @@
 """The walkers, run as the programs they are on packages written for the purpose."""
 
 import json
-import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
+from tests.integration.kernel_agent import programs
 
-PROJECT = Path(__file__).parents[3]
 SOURCES = {
     "shop/__init__.py": '''
         """A shop."""
@@ -108,12 +106,7 @@ SOURCES = {
 def installed(tmp_path_factory) -> Path:
     """The packages, and what packaging tools would have written about `shop`."""
     root = tmp_path_factory.mktemp("site")
-    for name, source in SOURCES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = source.strip("\n").splitlines()
-        margin = len(lines[0]) - len(lines[0].lstrip())
-        path.write_text("\n".join(line[margin:] for line in lines) + "\n")
+    programs.write_files(root, SOURCES)
     program = root / "shop" / "examples" / "buy.py"
     program.parent.mkdir()
     program.write_text("import shop\nshop.total(1, 2)\n")
@@ -124,56 +117,40 @@ def installed(tmp_path_factory) -> Path:
     return root
 
 
-def run(root: Path, module: str, *args: str) -> tuple[int, list[dict]]:
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-S",
-            "-m",
-            f"exploracoder_jupyter.kernel_agent.{module}",
-            *args,
-        ],  # -S: a world of `root` alone
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(PROJECT)])},
-        timeout=60,
-        check=False,
-    )
-    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+def run(root: Path, program: str, *args: str) -> tuple[int, list[dict]]:
+    return programs.run(program, *args, path=(root,))
 
 
 @pytest.fixture(scope="module")
 def shop(installed):
-    code, lines = run(installed, "introspection.api_walk", "shop")
+    code, lines = run(installed, "api_walk", "shop")
     assert code == 0
     return lines
 
 
 @pytest.fixture(scope="module")
 def apis(shop):
-    return {line["api"]["path"]: line["api"] for line in shop if "api" in line}
+    return programs.apis(shop)
 
 
 def test_the_public_surface_is_what_users_can_reach(apis):
     of_dict = {f"shop.Cart.{name}" for name in vars(dict) if not name.startswith("_")}
-    assert set(apis) - of_dict == {
-        "shop.Cart",
-        "shop.Cart.add",
-        "shop.Cart.empty",
-        "shop.Cart.of",
-        "shop.Cart.parse",
-        "shop.Cart.shelf",
-        "shop.Cart.shelf.fetch",
-        "shop.Cart.weight",
-        "shop.Lazy",
-        "shop.extras.ribbon.tie",
-        "shop.extras.wrap",
-        "shop.old_price",
-        "shop.price",
-        "shop.total",
+    assert {path: (row["kind"], row["signature"]) for path, row in apis.items() if path not in of_dict} == {
+        "shop.Cart": ("class", "(owner, *, size=...)"),
+        "shop.Cart.add": ("method", "(item, count=1)"),
+        "shop.Cart.empty": ("method", "()"),
+        "shop.Cart.of": ("method", "(*items)"),
+        "shop.Cart.parse": ("method", "(text)"),
+        "shop.Cart.shelf": ("class", "()"),
+        "shop.Cart.shelf.fetch": ("method", "(name: str) -> None"),
+        "shop.Cart.weight": ("property", ""),
+        "shop.Lazy": ("class", "()"),
+        "shop.extras.ribbon.tie": ("function", "(it)"),
+        "shop.extras.wrap": ("function", "(it)"),
+        "shop.old_price": ("function", "(item, day=None)"),
+        "shop.price": ("function", "(item)"),
+        "shop.total": ("function", "(*items, tax=0.2)"),
     }
-
-
-def test_methods_of_bases_from_elsewhere_are_there_under_their_class(apis):
     assert apis["shop.Cart.setdefault"]["kind"] == "method"
     assert "default" in apis["shop.Cart.setdefault"]["doc"]
 
@@ -184,121 +161,81 @@ def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
     assert apis["shop.Cart"]["aliases"] == ["shop._impl.Cart"]  # as `type(cart)` prints it
 
 
-@pytest.mark.parametrize(
-    ("path", "kind", "signature"),
-    [
-        ("shop.Cart", "class", "(owner, *, size=...)"),
-        ("shop.Cart.add", "method", "(item, count=1)"),
-        ("shop.Cart.of", "method", "(*items)"),
-        ("shop.Cart.parse", "method", "(text)"),
-        ("shop.Cart.weight", "property", ""),
-        ("shop.price", "function", "(item)"),
-        ("shop.old_price", "function", "(item, day=None)"),
-        ("shop.total", "function", "(*items, tax=0.2)"),
-    ],
-)
-def test_kind_and_signature(apis, path, kind, signature):
-    assert (apis[path]["kind"], apis[path]["signature"]) == (kind, signature)
-
-
-def test_documentation_and_deprecation(apis):
+def test_documentation_and_deprecation_are_listed_and_the_last_line_is_about_the_library(apis, shop):
     assert apis["shop.Cart.empty"]["doc"] == "Take everything out."
     assert apis["shop.old_price"]["deprecated"] == "use price"
     assert apis["shop.price"]["deprecated"] is None
-
-
-def test_the_last_line_is_about_the_library(shop):
     about = shop[-1]["library"]
     assert (about["name"], about["version"], about["doc"], about["cut"]) == ("shop", "3.1", "A shop.", False)
     assert about["skipped"] == 1  # shop.fails
 
 
 def test_methods_that_differ_only_in_their_class_are_one(installed):
-    _, lines = run(installed, "introspection.api_walk", "twins")
-    rows = [line["api"] for line in lines if "api" in line and line["api"]["kind"] == "method"]
+    _, lines = run(installed, "api_walk", "twins")
+    rows = [row for row in programs.apis(lines).values() if row["kind"] == "method"]
     assert [(row["path"], row["aliases"]) for row in rows] == [("twins.A.route", ["twins.B.route"])]
 
 
 def test_a_facade_shows_what_it_takes_from_its_distribution_only(installed):
-    _, alone = run(installed, "introspection.api_walk", "facade")
-    _, beside = run(installed, "introspection.api_walk", "facade", "--beside", "engineroom")
-    assert [line for line in alone if "api" in line] == []
-    assert [line["api"]["path"] for line in beside if "api" in line] == ["facade.Motor", "facade.Motor.start"]
+    _, alone = run(installed, "api_walk", "facade")
+    _, beside = run(installed, "api_walk", "facade", "--beside", "engineroom")
+    assert list(programs.apis(alone)) == []
+    assert list(programs.apis(beside)) == ["facade.Motor", "facade.Motor.start"]
 
 
-def test_a_submodule_can_be_walked(installed):
-    _, lines = run(installed, "introspection.api_walk", "shop.extras")
-    assert {line["api"]["path"] for line in lines if "api" in line} == {"shop.extras.wrap", "shop.extras.ribbon.tie"}
-
-
-def test_compiled_and_standard_modules_are_walked(installed):
-    _, lines = run(installed, "introspection.api_walk", "math")
-    rows = {line["api"]["path"]: line["api"] for line in lines if "api" in line}
+def test_submodules_and_compiled_modules_are_walked(installed):
+    _, lines = run(installed, "api_walk", "shop.extras", "math")
+    rows = programs.apis(lines)
+    assert {path for path in rows if path.startswith("shop")} == {"shop.extras.wrap", "shop.extras.ribbon.tie"}
     assert rows["math.gcd"]["signature"] == "(*integers)"
     assert "logarithm" in rows["math.log"]["doc"]
     assert rows["math.log"]["signature"]
 
 
 def test_a_library_that_does_not_import_says_why(installed):
-    code, lines = run(installed, "introspection.api_walk", "broken")
+    code, (broken, endless) = run(installed, "api_walk", "broken", "endless", "--seconds", "0.3")
     assert code == 3
-    assert lines == [
-        {
-            "error": "import",
-            "library": "broken",
-            "detail": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
-        }
-    ]
-
-
-def test_an_import_without_end_is_ended(installed):
-    code, lines = run(installed, "introspection.api_walk", "endless", "--seconds", "0.3")
-    assert (code, lines[0]["error"]) == (3, "import")
-    assert "too long" in lines[0]["detail"]
+    detail = "ModuleNotFoundError: No module named 'nothing_of_this_name'"
+    assert broken == {"error": "import", "library": "broken", "detail": detail}
+    assert endless["error"] == "import" and "too long" in endless["detail"]
 
 
 def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
-    code, lines = run(installed, "introspection.api_walk", "slow", "--seconds", "0.3")
+    code, lines = run(installed, "api_walk", "slow", "--seconds", "0.3")
     assert code == 0
-    assert [line["api"]["path"] for line in lines if "api" in line] == ["slow.fast"]
+    assert list(programs.apis(lines)) == ["slow.fast"]
     assert lines[-1]["library"]["cut"]
 
 
 def test_libraries_are_found_by_distribution_and_import_name(installed):
-    code, lines = run(installed, "introspection.installed_libraries", "corner-shop", "Corner_Shop", "shop", "SHOP")
+    names = ("corner-shop", "Corner_Shop", "shop", "SHOP")
+    code, lines = run(installed, "installed_libraries", "--documents", *names)
     assert code == 0
-    for line in lines:
-        about = line["library"]
+    for about in (line["library"] for line in lines):
         assert (about["name"], about["distribution"], about["version"]) == ("shop", "Corner.Shop", "3.1")
-        assert about["stamp"] == ""
+        assert (about["stamp"], about["readme"]) == ("", "# Shop\n\nBuy.\n")
+        assert about["programs"] == ["import shop\nshop.total(1, 2)\n"]
 
 
-def test_what_no_distribution_owns_is_stamped_with_its_code(installed):
-    before = run(installed, "introspection.installed_libraries", "twins")[1][0]["library"]
-    os.utime(installed / "twins.py", (1, 1))
-    after = run(installed, "introspection.installed_libraries", "twins")[1][0]["library"]
-    assert before["version"] == "" and before["stamp"] != after["stamp"]
+def test_an_answer_says_on_which_files_it_rests(installed):
+    _, lines = run(installed, "installed_libraries", "shop", "twins")
+    for line, path in zip(lines, ("Corner.Shop-3.1.dist-info/RECORD", "twins.py"), strict=True):
+        rests = line["library"]["rests"]
+        assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
+        assert rests == fingerprints(rests)
 
 
-@pytest.mark.parametrize(("name", "path"), [("shop", "Corner.Shop-3.1.dist-info/RECORD"), ("twins", "twins.py")])
-def test_an_answer_says_on_which_files_it_rests(installed, name, path):
-    rests = run(installed, "introspection.installed_libraries", name)[1][0]["library"]["rests"]
-    assert {sys.executable, str(installed), str(installed / path)} <= set(rests)
-    assert rests == fingerprints(rests)
-
-
-def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path):
-    (tmp_path / "till").mkdir()
-    code = tmp_path / "till" / "__init__.py"
-    code.write_text("def pay(): ...\n")
-    about = tmp_path / "till.egg-info"
-    about.mkdir()
-    about.joinpath("PKG-INFO").write_text("Metadata-Version: 2.1\nName: till\nVersion: 1.0\n")
-    about.joinpath("top_level.txt").write_text("till\n")
-    before = run(tmp_path, "introspection.installed_libraries", "till")[1][0]["library"]
-    code.write_text("def pay(bill): ...\n")
-    after = run(tmp_path, "introspection.installed_libraries", "till")[1][0]["library"]
-    assert before["version"] == after["version"] == "1.0" and before["stamp"] != after["stamp"]
+@pytest.mark.parametrize("version", ["", "1.0"])
+def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path, version):
+    files = {"till/__init__.py": "def pay(): ...\n"}
+    if version:
+        files["till.egg-info/PKG-INFO"] = f"Metadata-Version: 2.1\nName: till\nVersion: {version}\n"
+        files["till.egg-info/top_level.txt"] = "till\n"
+    programs.write_files(tmp_path, files)
+    before = run(tmp_path, "installed_libraries", "till")[1][0]["library"]
+    (tmp_path / "till" / "__init__.py").write_text("def pay(bill): ...\n")
+    after = run(tmp_path, "installed_libraries", "till")[1][0]["library"]
+    assert before["version"] == after["version"] == version and before["stamp"] != after["stamp"]
 
 
 def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
@@ -312,7 +249,7 @@ def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
         "        return importlib.util.spec_from_file_location(name, where) if name == 'conjured' else None\n"
         "sys.meta_path.append(Hook)\n"
     )
-    code = f"import sys; sys.path.append({str(PROJECT)!r}); import sitecustomize; " + (
+    code = f"import sys; sys.path.append({str(programs.PROJECT)!r}); import sitecustomize; " + (
         "from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import main; main(['conjured'])"
     )
     done = subprocess.run(
@@ -323,29 +260,17 @@ def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
 
 
 def test_the_standard_library_has_the_version_of_python(installed):
-    _, lines = run(installed, "introspection.installed_libraries", "statistics", "xml.etree", "os.path")
+    _, lines = run(installed, "installed_libraries", "statistics", "xml.etree", "os.path")
     assert [line["library"]["name"] for line in lines] == ["statistics", "xml.etree", "os.path"]
     assert {line["library"]["version"] for line in lines} == {sys.version.split()[0]}
 
 
-def test_an_unknown_library_gets_near_names(installed):
-    code, lines = run(installed, "introspection.installed_libraries", "shpo", "statistcs", "shop.extra")
-    assert code == 3
-    assert {line["error"] for line in lines} == {"unknown"}
-    assert [line["near"][0] for line in lines] == ["shop", "statistics", "shop.extras"]
-
-
-def test_names_that_are_none_are_unknown(installed):
-    names = ["", " ", "a b", "-v", "../shop", "x" * 1000, "shop..extras"]
-    code, lines = run(installed, "introspection.installed_libraries", "--", *names)
+def test_unknown_libraries_get_near_names(installed):
+    names = ["shpo", "statistcs", "shop.extra", "", " ", "a b", "-v", "../shop", "x" * 1000, "shop..extras"]
+    code, lines = run(installed, "installed_libraries", "--", *names)
     assert code == 3
     assert [(line["error"], line["library"]) for line in lines] == [("unknown", name) for name in names]
-
-
-def test_what_is_shipped_beside_the_code(installed):
-    _, lines = run(installed, "introspection.installed_libraries", "--documents", "shop")
-    assert lines[0]["library"]["readme"] == "# Shop\n\nBuy.\n"
-    assert lines[0]["library"]["programs"] == ["import shop\nshop.total(1, 2)\n"]
+    assert [line["near"][0] for line in lines[:3]] == ["shop", "statistics", "shop.extras"]
 
 
 def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_path):
@@ -360,7 +285,7 @@ def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_pat
     col = Column()
     def total(column): ...
     """
-    tmp_path.joinpath("frames.py").write_text(textwrap.dedent(source))
-    code, lines = run(tmp_path, "introspection.api_walk", "frames")
+    programs.write_files(tmp_path, {"frames.py": source})
+    code, lines = run(tmp_path, "api_walk", "frames")
     assert code == 0
-    assert {"frames.total", "frames.Column"} <= {line["api"]["path"] for line in lines if "api" in line}
+    assert {"frames.total", "frames.Column"} <= set(programs.apis(lines))

@@ -1,5 +1,6 @@
 """A child that may hang, print, exit and change things; nothing of it is left."""
 
+import atexit
 import contextlib
 import gc
 import os
@@ -105,15 +106,18 @@ def test_a_flood_is_bounded():
     assert sum(map(len, result.pieces)) < 5_000_000
 
 
+def test_no_process_and_no_descriptor_is_left():
+    before = descriptors()
+    for _ in range(2):
+        forked_probe.run([hang, die, say(1)], each=0.1)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    assert descriptors() == before
+
+
 def test_what_comes_after_the_time_of_all_is_not_run():
     results = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
     assert (results[0].outcome, results[-1].outcome) == ("late", "unrun")
-
-
-def test_no_process_is_left(monkeypatch):
-    forked_probe.run([hang, die, say(1)], each=0.1)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: reap()], ids=["ignored", "reaped by the user"])
@@ -169,7 +173,11 @@ def test_nothing_that_happens_there_reaches_this_process(capfd):
         gc.collect()
         out("done")
 
-    assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Result(["done"], "done")]
+    handler = atexit.register(print, "at exit")
+    try:
+        assert forked_probe.run([spoil], each=20, seconds=20) == [forked_probe.Result(["done"], "done")]
+    finally:
+        atexit.unregister(handler)
     assert calls == []
     assert capfd.readouterr() == ("", "")
 
@@ -217,18 +225,6 @@ def test_a_fork_makes_no_warning_appear_and_none_appear_again(monkeypatch):
     assert [str(one.message) for one in shown] == ["once"]
 
 
-def test_handlers_of_an_exit_do_not_run_there(tmp_path):
-    import atexit
-
-    marker = tmp_path / "ran"
-    handler = atexit.register(marker.touch)
-    try:
-        forked_probe.run([say(1)])
-    finally:
-        atexit.unregister(handler)
-    assert not marker.exists()
-
-
 def test_an_alarm_that_is_blocked_or_handled_ends_a_hang_all_the_same():
     signals = []
     before = signal.signal(signal.SIGALRM, lambda *_: signals.append(1))
@@ -258,13 +254,6 @@ def test_without_a_process_nothing_is_run(monkeypatch, lacking):
     else:
         monkeypatch.setattr(forked_probe, "_pipe", refuse)
     assert forked_probe.run([say(1)]) == [forked_probe.Result([], "unrun")]
-
-
-def test_no_descriptor_is_left_open():
-    before = descriptors()
-    for _ in range(3):
-        forked_probe.run([say(1), die])
-    assert descriptors() == before
 
 
 @pytest.fixture

@@ -44,9 +44,7 @@ async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
     ("source", "why"),
     [
         ("input('Your name? ')", "EOFError"),
-        ("raise SystemExit('bye')", "SystemExit: bye"),
         ("import os; os._exit(0)", "the interpreter ended"),
-        ("while True: pass", "took too long"),
     ],
 )
 async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp_path, source, why):

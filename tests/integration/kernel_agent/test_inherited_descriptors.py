@@ -1,5 +1,6 @@
 """Nothing that a forked child does through what it inherited reaches its parent, and files go on where they were."""
 
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -54,8 +55,8 @@ def cut_off(keep, carried=(), *, prepare=lambda: None, **others):
     inherited = InheritedDescriptors.survey([keep])
     assert make_private() == []
     prepare()
-    others.setdefault("quiet", ())
-    return inherited.replace_all(carried, **others)
+    copies = carried if isinstance(carried, dict) else {folder: folder for folder in carried}
+    return inherited.replace_all(copies, **others)
 
 
 def clauses_of(keep, *numbers, carried=(), **others):
@@ -95,50 +96,22 @@ def views():
 
 
 @pytest.fixture
+def closed():
+    """Closes descriptors after the test: returns the one that it is given."""
+    with contextlib.ExitStack() as stack:
+
+        def close_later(number):
+            stack.callback(os.close, number)
+            return number
+
+        yield close_later
+
+
+@pytest.fixture
 def letters(tmp_path):
     path = tmp_path / "letters.txt"
     path.write_text("".join(f"line {number}\n" for number in range(5000)))
     return path
-
-
-@pytest.mark.parametrize("carried", [True, False])
-def test_a_file_half_read_goes_on_in_both(letters, carried):
-    with letters.open() as file:
-        assert [next(file) for _ in range(3)][-1] == "line 2\n"
-        before = os.lseek(file.fileno(), 0, os.SEEK_CUR)
-
-        def rest(keep):
-            assert clauses_of(keep, file.fileno(), carried=[str(letters.parent)] if carried else []) == []
-            return file.readlines()
-
-        in_child_rest = in_child(rest)
-        assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == before
-        assert file.readlines() == in_child_rest
-        assert in_child_rest[0] == "line 3\n"
-        assert in_child_rest[-1] == "line 4999\n"
-
-
-@pytest.mark.parametrize("mode", ["w", "a", "r+"])
-def test_what_a_child_writes_stays_with_it(letters, mode):
-    path = letters.with_name(f"other-{mode}")
-    path.write_text("old\n")
-    with path.open(mode) as file:
-        file.seek(0, os.SEEK_END)
-        file.write("buffered before the fork\n")
-
-        def write(keep):
-            assert clauses_of(keep, file.fileno()) == []
-            file.write("child\n")
-            file.flush()
-            return os.pread(os.open(f"/proc/self/fd/{file.fileno()}", os.O_RDONLY), 1000, 0).decode()
-
-        seen = in_child(write)
-        file.write("parent\n")
-    start = "" if mode == "w" else "old\n"
-    assert seen.replace("\0", "?").endswith("buffered before the fork\nchild\n")
-    if mode == "r+":  # only then could it read what was there
-        assert seen.startswith(start)
-    assert path.read_text() == start + "buffered before the fork\nparent\n"
 
 
 def test_a_carried_file_is_written_in_the_copy(letters, tmp_path):
@@ -160,26 +133,29 @@ def test_a_carried_file_is_written_in_the_copy(letters, tmp_path):
     assert (copy / "letters.txt").read_text().startswith("line 0\nLINE 1\nline 2\n")
 
 
-def test_appending_goes_to_the_end_of_the_copy(tmp_path):
+def test_appending_goes_to_the_end_of_the_copy(tmp_path, closed):
     path = tmp_path / "log"
     path.write_bytes(b"12345")
-    file = os.open(path, os.O_RDWR | os.O_APPEND)
+    file, memory = closed(os.open(path, os.O_RDWR | os.O_APPEND)), closed(os.memfd_create("numbers"))
+    os.write(memory, b"abcdef")
 
     def append(keep):
         cut_off(keep)
         os.lseek(file, 0, os.SEEK_SET)
         os.write(file, b"6")
-        return os.pread(file, 100, 0), fcntl.fcntl(file, fcntl.F_GETFL) & (os.O_ACCMODE | os.O_APPEND)
+        os.write(memory, b"g")
+        flags = fcntl.fcntl(file, fcntl.F_GETFL) & (os.O_ACCMODE | os.O_APPEND)
+        return os.pread(file, 100, 0), flags, os.pread(memory, 10, 0)
 
-    assert in_child(append) == (b"123456", os.O_RDWR | os.O_APPEND)
-    os.close(file)
+    assert in_child(append) == (b"123456", os.O_RDWR | os.O_APPEND, b"abcdefg")
     assert path.read_bytes() == b"12345"
+    assert os.pread(memory, 10, 0) == b"abcdef"
 
 
-def test_a_file_that_is_gone_is_copied(tmp_path):
+def test_a_file_that_is_gone_is_copied(tmp_path, closed):
     path = tmp_path / "gone"
     path.write_bytes(b"0123456789")
-    readable, writable = os.open(path, os.O_RDONLY), os.open(path, os.O_RDWR)
+    readable, writable = closed(os.open(path, os.O_RDONLY)), closed(os.open(path, os.O_RDWR))
     path.unlink()
     path.write_bytes(b"another file of that name")
     os.lseek(readable, 4, os.SEEK_SET)
@@ -194,8 +170,6 @@ def test_a_file_that_is_gone_is_copied(tmp_path):
     assert in_child(use) == b"4X6"
     assert os.read(readable, 3) == b"456"
     assert path.read_bytes() == b"another file of that name"
-    os.close(readable)
-    os.close(writable)
 
 
 def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
@@ -215,18 +189,18 @@ def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
         assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == 5
 
 
-def test_duplicates_share_their_new_offset_and_others_do_not(letters):
-    one = os.open(letters, os.O_RDONLY)
-    two, other = os.dup(one), os.open(letters, os.O_RDONLY)
+def test_duplicates_share_their_new_offset_and_all_keep_their_flags(letters, closed):
+    one = closed(os.open(letters, os.O_RDONLY))
+    two, other = closed(os.dup(one)), closed(os.open(letters, os.O_RDONLY | os.O_NONBLOCK))
+    os.set_inheritable(one, True)
 
     def read(keep):
         cut_off(keep)
-        return os.read(one, 4), os.read(two, 4), os.read(other, 4)
+        flags = [(os.get_inheritable(each), os.get_blocking(each)) for each in (one, other)]
+        return os.read(one, 4), os.read(two, 4), os.read(other, 4), flags
 
-    assert in_child(read) == (b"line", b" 0\nl", b"line")
+    assert in_child(read) == (b"line", b" 0\nl", b"line", [(True, True), (False, False)])
     assert [os.lseek(each, 0, os.SEEK_CUR) for each in (one, two, other)] == [0, 0, 0]
-    for each in (one, two, other):
-        os.close(each)
 
 
 def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
@@ -300,47 +274,9 @@ def test_files_that_do_not_fit_are_called_that(tmp_path, views):
     in_child(copy)
 
 
-def test_what_is_hidden_is_not_given_back(letters):
-    with letters.open() as file:
-
-        def use(keep):
-            return clauses_of(keep, file.fileno(), hidden=[str(letters.parent)]), is_null(file.fileno())
-
-        assert in_child(use) == ([f"{letters} is closed"], True)
-
-
-def test_memory_files_are_copied():
-    file = os.memfd_create("numbers")
-    os.write(file, b"abcdef")
-
-    def use(keep):
-        cut_off(keep)
-        os.write(file, b"g")
-        return os.pread(file, 10, 0)
-
-    assert in_child(use) == b"abcdefg"
-    assert os.pread(file, 10, 0) == b"abcdef"
-    os.close(file)
-
-
-def test_inheritance_by_programs_and_the_flags_stay(letters):
-    kept, closed = os.open(letters, os.O_RDONLY), os.open(letters, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_inheritable(kept, True)
-
-    def use(keep):
-        cut_off(keep)
-        blocking = [os.get_blocking(each) for each in (kept, closed)]
-        return [os.get_inheritable(each) for each in (kept, closed)], blocking
-
-    assert in_child(use) == ([True, False], [True, False])
-    os.close(kept)
-    os.close(closed)
-
-
-def test_folders_are_those_of_the_new_view(tmp_path):
+def test_folders_are_those_of_the_new_view(tmp_path, closed):
     (tmp_path / "there").touch()
-    folder = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    path_only = os.open(tmp_path, os.O_PATH)
+    folder, path_only = closed(os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)), closed(os.open(tmp_path, os.O_PATH))
 
     def use(keep):
         cut_off(keep)
@@ -353,28 +289,23 @@ def test_folders_are_those_of_the_new_view(tmp_path):
         return clauses_of(keep, folder, prepare=lambda: tmp_path.rename(f"{tmp_path}-moved")), is_null(folder)
 
     assert in_child(without) == ([f"the folder {tmp_path} is closed"], True)
-    os.close(folder)
-    os.close(path_only)
 
 
-def test_devices():
-    null, zero, random = (os.open(f"/dev/{name}", os.O_RDWR) for name in ("null", "zero", "urandom"))
-    master, terminal = os.openpty()
+def test_devices(closed):
+    null, zero, random = (closed(os.open(f"/dev/{name}", os.O_RDWR)) for name in ("null", "zero", "urandom"))
+    master, terminal = map(closed, os.openpty())
 
     def use(keep):
         clauses = clauses_of(keep, terminal)
-        assert is_null(null)
+        assert is_null(null) and is_null(master)
         assert os.read(zero, 2) == b"\0\0"
         assert len(os.read(random, 8)) == 8
-        assert is_null(master)
         assert not os.isatty(terminal)
         os.write(terminal, b"not seen")
         return clauses
 
     assert in_child(use) == [f"the terminal {os.ttyname(terminal)} is closed"]
     assert select.select([master], [], [], 0)[0] == []
-    for each in (null, zero, random, master, terminal):
-        os.close(each)
 
 
 def test_network_connections_are_replaced_and_named():
@@ -383,6 +314,7 @@ def test_network_connections_are_replaced_and_named():
         with socket.create_connection(("127.0.0.1", port)) as client, server.accept()[0] as accepted:
 
             def use(keep):
+                socket.setdefaulttimeout(5)  # must not reach the parent's sockets
                 clauses = clauses_of(keep, server.fileno(), client.fileno())
                 with pytest.raises(OSError):
                     client.sendall(b"from the child")
@@ -393,29 +325,23 @@ def test_network_connections_are_replaced_and_named():
             assert clauses == [f"port {port} is not served", f"the connection to 127.0.0.1:{port} is closed"]
             client.sendall(b"from the parent")
             assert accepted.recv(100) == b"from the parent"
+            assert os.get_blocking(server.fileno())
 
 
-def test_a_default_timeout_does_not_reach_the_parents_sockets():
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        before = socket.getdefaulttimeout()
-        socket.setdefaulttimeout(5)
-        try:
-            assert in_child(lambda keep: clauses_of(keep, server.fileno())) != []
-        finally:
-            socket.setdefaulttimeout(before)
-        assert os.get_blocking(server.fileno())
-
-
-def test_sockets_of_the_kernel_are_found_by_their_addresses(tmp_path):
-    path = str(tmp_path / "served")
+def test_what_is_the_kernels_is_found_by_its_addresses_streams_and_history(tmp_path, closed):
+    path, log, history = str(tmp_path / "served"), tmp_path / "server.log", tmp_path / "history.sqlite"
+    stream, again, past, unrelated = (
+        closed(os.open(one, os.O_CREAT | os.O_RDWR)) for one in (log, log, history, tmp_path / "other.log")
+    )
+    pipe = [*map(closed, os.pipe())]
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
         port = server.getsockname()[1]
         local.bind(path)
         with socket.create_connection(("127.0.0.1", port)) as client, socket.socket() as other:
-            inherited = InheritedDescriptors.survey([])
-            assert inherited.sockets_at({port}) == {server.fileno(), client.fileno()}
-            assert inherited.sockets_at({path}) == {local.fileno()}
-            assert other.fileno() in {one.number for one in inherited.descriptors}
+            found = InheritedDescriptors.survey([]).of_kernel({port, path}, {stream, 10_000}, str(history))
+            sockets = [one.fileno() for one in (server, local, client)]
+            assert found.issuperset([stream, again, past, *pipe, *sockets])
+            assert found.isdisjoint({other.fileno(), unrelated})
 
 
 def test_local_sockets_are_named_by_their_path(tmp_path):
@@ -432,58 +358,35 @@ def test_local_sockets_are_named_by_their_path(tmp_path):
         right.close()
 
 
-def test_a_file_is_the_same_through_each_of_its_descriptors(tmp_path):
-    log, other = tmp_path / "server.log", tmp_path / "other.log"
-    with log.open("a") as first, log.open("a") as again, other.open("a") as unrelated:
-        same = InheritedDescriptors.survey([]).same_files({first.fileno(), 10_000})
-        assert {first.fileno(), again.fileno()} <= same and unrelated.fileno() not in same
-
-
-def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not():
+def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not(tmp_path, closed):
+    path = str(tmp_path / "fifo")
+    os.mkfifo(path)
+    named = closed(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    reading, writing = map(closed, os.pipe())
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        reading, writing = os.pipe()
 
         def use(keep):
-            clauses = clauses_of(keep, process.stdin.fileno(), process.stdout.fileno(), reading, writing)
+            numbers = (process.stdin.fileno(), process.stdout.fileno(), reading, writing, named)
+            clauses = clauses_of(keep, *numbers, carried=[str(tmp_path)])
             os.write(process.stdin.fileno(), b"child")
             os.write(writing, b"child")
-            return clauses
+            return sorted(clauses)
 
-        assert in_child(use) == ["a pipe to another process is closed"]
-        assert InheritedDescriptors.survey([]).pipes() >= {
-            process.stdin.fileno(),
-            process.stdout.fileno(),
-            reading,
-            writing,
-        }
+        assert in_child(use) == ["a pipe to another process is closed", f"the pipe {path} is closed"]
         os.write(writing, b"parent")
         assert os.read(reading, 100) == b"parent"
         assert process.communicate(b"parent")[0] == b"parent"
-    os.close(reading)
-    os.close(writing)
 
 
-def test_a_named_pipe_does_not_hold_the_child_up(tmp_path):
-    path = str(tmp_path / "fifo")
-    os.mkfifo(path)
-    pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    assert in_child(lambda keep: (clauses_of(keep, pipe, carried=[str(tmp_path)]), is_null(pipe))) == (
-        [f"the pipe {path} is closed"],
-        True,
-    )
-    os.close(pipe)
-
-
-def test_the_parents_selectors_stay_as_they_are():
-    reading, writing = os.pipe()
+def test_the_parents_selectors_stay_as_they_are(closed):
+    reading, writing = map(closed, os.pipe())
     with select.epoll() as poll:
         poll.register(reading, select.EPOLLIN)
-        others = [os.pidfd_open(os.getpid()), ctypes.CDLL(None).eventfd(0, 0)]
+        others = [closed(os.pidfd_open(os.getpid())), closed(ctypes.CDLL(None).eventfd(0, 0))]
 
         def use(keep):
-            assert [clause for number in (poll.fileno(), *others) for clause in clauses_of(keep, number)] == []
-            for number in (poll.fileno(), *others):
-                assert is_null(number)
+            assert clauses_of(keep, poll.fileno(), *others) == []
+            assert all(map(is_null, (poll.fileno(), *others)))
             with pytest.raises(OSError):
                 poll.unregister(reading)
             os.close(reading)
@@ -491,8 +394,6 @@ def test_the_parents_selectors_stay_as_they_are():
         in_child(use)
         os.write(writing, b"x")
         assert poll.poll(0) == [(reading, select.EPOLLIN)]
-    for each in (reading, writing, *others):
-        os.close(each)
 
 
 def test_locks_of_the_parent_hold(tmp_path):
@@ -508,31 +409,30 @@ def test_locks_of_the_parent_hold(tmp_path):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_what_has_become_of_the_child_itself_is_left_alone(letters):
-    file = os.open(letters, os.O_RDONLY)
+def test_what_has_become_of_the_child_itself_is_left_alone(letters, closed):
+    file = closed(os.open(letters, os.O_RDONLY))
 
     def use(keep):
         inherited = InheritedDescriptors.survey([keep])
         os.dup2(os.open("/dev/zero", os.O_RDONLY), file)
-        inherited.replace_all([])
+        inherited.replace_all({})
         return os.read(file, 1)
 
     assert in_child(use) == b"\0"
-    os.close(file)
 
 
-def test_the_parents_memory_is_not_reached_through_proc():
-    memory = os.open("/proc/self/mem", os.O_RDWR)
+def test_hidden_files_and_the_parents_memory_are_not_given_back(letters, closed):
+    memory, file = closed(os.open("/proc/self/mem", os.O_RDWR)), closed(os.open(letters, os.O_RDONLY))
 
     def use(keep):
-        return clauses_of(keep, memory), is_null(memory)
+        clauses = clauses_of(keep, file, memory, hidden=[str(letters.parent)])
+        return sorted(clauses), is_null(file), is_null(memory)
 
-    assert in_child(use) == ([f"/proc/{os.getpid()}/mem is closed"], True)
-    os.close(memory)
+    assert in_child(use) == (sorted([f"{letters} is closed", f"/proc/{os.getpid()}/mem is closed"]), True, True)
 
 
-def test_no_descriptor_leads_back_to_where_files_can_be_written(letters, views):
-    file, folder = os.open(letters, os.O_RDONLY), os.open(letters.parent, os.O_RDONLY)
+def test_no_descriptor_leads_back_to_where_files_can_be_written(letters, views, closed):
+    file, folder = closed(os.open(letters, os.O_RDONLY)), closed(os.open(letters.parent, os.O_RDONLY))
     tries = [f"/proc/self/fd/{file}", f"/proc/self/fd/{folder}/{letters.name}"]
 
     def use(keep):
@@ -548,8 +448,6 @@ def test_no_descriptor_leads_back_to_where_files_can_be_written(letters, views):
     in_child(use)
     for path in tries:
         os.close(os.open(path, os.O_WRONLY))  # here it is possible
-    os.close(file)
-    os.close(folder)
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])

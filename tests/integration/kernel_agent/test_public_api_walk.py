@@ -1,15 +1,11 @@
 """What counts as public where a library does not list it, and the signatures of everything public."""
 
-import json
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[3]
+from tests.integration.kernel_agent.programs import apis, run, write_files
+
 SOURCES = {
     "forge/__init__.py": '''
         """A forge. Much is said of `forge.spoken.word`."""
@@ -150,37 +146,22 @@ SOURCES = {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    root = tmp_path_factory.mktemp("site")
-    for name, source in SOURCES.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(source).lstrip("\n"))
-    return root
+    return write_files(tmp_path_factory.mktemp("site"), SOURCES)
 
 
 def walk(root: Path, *args: str) -> list[dict]:
-    done = subprocess.run(
-        [sys.executable, "-S", "-m", "exploracoder_jupyter.kernel_agent.introspection.api_walk", *args],
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(PROJECT)])},
-        timeout=50,
-        check=True,
-    )
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def apis_of(lines: list[dict]) -> dict[str, dict]:
-    return {line["api"]["path"]: line["api"] for line in lines if "api" in line}
+    status, lines = run("api_walk", *args, path=(root,))
+    assert status == 0
+    return lines
 
 
 @pytest.fixture(scope="module")
 def forge(installed) -> dict[str, dict]:
-    return apis_of(walk(installed, "forge"))
+    return apis(walk(installed, "forge"))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_what_users_can_know_of_is_public_and_what_is_for_the_library_alone_is_not(forge):
+    assert {
         "forge.make",
         "forge.tools.hammer",
         "forge.tools.Anvil.strike",  # a class that `__all__` forgets
@@ -188,19 +169,9 @@ def forge(installed) -> dict[str, dict]:
         "forge.spoken.song",  # a module that documentation speaks of
         "forge.handed.hidden_recipe",  # a module that hands on what is private
         "forge.results.Result.cool",  # what a call gives
-    ],
-)
-def test_what_users_can_know_of_is_public(forge, path):
-    assert path in forge
-
-
-@pytest.mark.parametrize("path", ["forge.inner.unseen", "forge.tools.swing", "forge.results.Base"])
-def test_what_is_for_the_library_alone_is_not(forge, path):
-    assert path not in forge
-
-
-def test_inherited_methods_are_found_under_the_class_that_users_have(forge):
-    assert forge["forge.results.Result.weigh"]["doc"] == "Weigh it."
+    } <= set(forge)
+    assert set(forge).isdisjoint(["forge.inner.unseen", "forge.tools.swing", "forge.results.Base"])
+    assert forge["forge.results.Result.weigh"]["doc"] == "Weigh it."  # inherited from a class that is not public
 
 
 def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
@@ -210,7 +181,7 @@ def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
 
 
 def test_functional_forms_are_known_of_classes_that_are_handed_on(installed):
-    assert "annex.Pipe.map" in apis_of(walk(installed, "annex"))["annex.Mapper"]["aliases"]
+    assert "annex.Pipe.map" in apis(walk(installed, "annex"))["annex.Mapper"]["aliases"]
 
 
 def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge):
@@ -240,20 +211,20 @@ def test_parameters_come_with_type_and_default(forge):
 
 
 def test_a_module_that_makes_its_names_when_asked_is_asked_for_them(installed):
-    assert set(apis_of(walk(installed, "lazy"))) == {"lazy.fast", "lazy.slow"}
+    assert set(apis(walk(installed, "lazy"))) == {"lazy.fast", "lazy.slow"}
 
 
 def test_a_look_that_hangs_ends_the_walk_with_what_it_has(installed):
     lines = walk(installed, "endless", "--seconds", "0.5")
-    assert "endless.fine" in apis_of(lines)
+    assert "endless.fine" in apis(lines)
     assert lines[-1]["library"]["cut"]
 
 
 def test_what_a_library_leaves_running_does_not_hold_the_walk_up(installed):
-    assert "clings.fine" in apis_of(walk(installed, "clings"))
+    assert "clings.fine" in apis(walk(installed, "clings"))
 
 
 def test_a_module_can_be_left_out(installed):
     lines = walk(installed, "forge", "--without", "forge.tools")
-    assert "forge.tools.hammer" not in apis_of(lines)
+    assert "forge.tools.hammer" not in apis(lines)
     assert lines[-1]["library"]["skipped"] == 1

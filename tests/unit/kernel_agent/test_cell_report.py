@@ -20,9 +20,10 @@ from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, S
 class Cell:
     """As IPython's result of a cell."""
 
-    def __init__(self, code, error=None):
-        self.raw_cell, self.error_in_exec, self.error_before_exec = code, error, None
-        self.info = self
+    error_in_exec = error_before_exec = None
+
+    def __init__(self, code):
+        self.raw_cell, self.info = code, self
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def report(shell):
     shell.display_pub.publish = published.append
     shell.explora_cell_reporter = reporter = CellReporter(shell)
 
-    def run(code, error=None):
+    def run(code):
         published.clear()
-        cell = Cell(code, error)
+        cell = Cell(code)
         reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
         reporter._finish_cell(cell)
@@ -120,11 +121,6 @@ def test_values_beyond_the_total_budget_are_described_by_their_first_line(report
     assert summaries[-1] == "list: 31 items: str | int\n  ... more cut"
 
 
-def test_a_failure_is_explained(report):
-    error = KeyError("x")
-    assert report("pass", error)["failure"].keys() == {"report", "schema", "nearest"}
-
-
 def test_a_namespace_that_is_broken_costs_the_changes_only(report, shell):
     class Broken(dict):
         def items(self):
@@ -145,22 +141,13 @@ def formats(shell, value):
     return data.get(LLM), data.get(SCHEMA)
 
 
-def test_displayed_values_have_a_text_for_a_model_and_its_schema(shell):
+def test_displayed_values_have_a_text_for_a_model_and_its_schema_unless_they_are_short_and_plain(shell):
     install(shell)
     assert formats(shell, [1]) == ("list: 1 item: int\n  [1]", "list: 1 item: int")
-
-
-@pytest.mark.parametrize("value", [1, 2.5, None, True, "short", b"short", 1j])
-def test_what_is_short_and_plain_has_none(shell, value):
-    install(shell)
-    assert formats(shell, value) == (None, None)
-
-
-def test_long_texts_have_one(shell):
-    install(shell)
     text, schema = formats(shell, "x" * 5000)
-    assert text.startswith("str: 5,000 characters")
-    assert schema == "str: 5,000 characters"
+    assert text.startswith("str: 5,000 characters") and schema == "str: 5,000 characters"
+    for value in (1, 2.5, None, True, "short", b"short", 1j):
+        assert formats(shell, value) == (None, None)
 
 
 def test_printers_can_be_registered_for_any_type(shell):
@@ -222,18 +209,12 @@ def test_warnings_are_counted_and_shown_as_before(caught, monkeypatch):
         warnings.simplefilter("always")
         for _ in range(3):
             warnings.warn("again", UserWarning, stacklevel=1)
-    assert caught.stop() == (["UserWarning: again (x3)"], [])
-    assert shown == ["again"] * 3
-    monkeypatch.undo()
-
-
-def test_recorded_warnings_are_the_users_own(caught):
-    caught.start()
-    with warnings.catch_warnings(record=True) as recorded:
+    with warnings.catch_warnings(record=True) as recorded:  # the user's own
         warnings.simplefilter("always")
         warnings.warn("mine", UserWarning, stacklevel=1)
-    assert len(recorded) == 1
-    assert caught.stop() == ([], [])
+    assert caught.stop() == (["UserWarning: again (x3)"], [])
+    assert shown == ["again"] * 3 and len(recorded) == 1
+    monkeypatch.undo()
 
 
 def test_the_last_resort_of_logging_stays(caught, monkeypatch):
@@ -318,7 +299,7 @@ def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
     monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 1)
     (folder / "new").write_text("x")
     assert watcher.stop() == []
-    monkeypatch.undo()
+    monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 9)
     watcher.start()
     (folder / "newer").write_text("x")
     assert watcher.stop() == []

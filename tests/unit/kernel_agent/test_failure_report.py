@@ -1,6 +1,5 @@
 """How an exception is described to a model: where, in which expression, with which values, and what may be meant."""
 
-import builtins
 import linecache
 import sys
 
@@ -83,25 +82,20 @@ def test_libraries_are_counted_and_their_last_frame_is_named(cells):
     assert len(lines) == 4
 
 
-def test_files_below_the_working_directory_are_the_users_own(cells, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text("def load(n):\n    return [][n]\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    failed = cells.fail("import mine\nmine.load(7)")
-    assert "  load, line 2 of mine.py: return [][n]" in failed["report"].splitlines()
-    assert "  load, line 2 of mine.py" in failed["schema"].splitlines()
-    monkeypatch.delitem(sys.modules, "mine")
-
-
-def test_installed_files_below_the_working_directory_are_of_libraries(cells, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_files_below_the_working_directory_are_the_users_own_unless_they_are_installed(cells, tmp_path, monkeypatch):
     home = tmp_path / "env" / "site-packages"
     home.mkdir(parents=True)
     (home / "theirs.py").write_text(LIBRARY)
-    monkeypatch.syspath_prepend(home)
+    (tmp_path / "mine.py").write_text("def load(n):\n    return [][n]\n")
+    for folder in (home, tmp_path):
+        monkeypatch.syspath_prepend(folder)
+    failed = cells.fail("import mine\nmine.load(7)")
+    assert "  load, line 2 of mine.py: return [][n]" in failed["report"].splitlines()
+    assert "  load, line 2 of mine.py" in failed["schema"].splitlines()
     lines = report(cells, "import theirs\ntheirs.call(int, 'x')")
     assert lines[-1] == "  in theirs.py inner, line 5 (the last of 2 frames of libraries)"
-    monkeypatch.delitem(sys.modules, "theirs")
+    for name in ("mine", "theirs"):
+        monkeypatch.delitem(sys.modules, name)
 
 
 def test_a_recursion_is_shown_once(cells):
@@ -157,10 +151,7 @@ def test_notes_and_causes_are_shown_each_with_its_own_frames(cells):
     )
     lines = report(cells, code)
     assert lines[:2] == ["ValueError: bad", "Note: look at x"]
-    assert (
-        lines[-3:] == ["Caused by KeyError: 'x'", "  line 2 of the cell: {}['x']"][-3:]
-        or "Caused by KeyError: 'x'" in lines
-    )
+    assert lines[-2:] == ["Caused by KeyError: 'x'", "  line 2 of the cell: {}['x']"]
 
 
 def test_the_exception_being_handled_is_shown_unless_it_was_suppressed(cells):
@@ -290,8 +281,3 @@ def test_it_never_raises(cells, monkeypatch):
     assert "its text raises RuntimeError" in build_report(Broken(), {})["report"]
     monkeypatch.setattr(linecache, "getlines", None)
     assert cells.fail("1 / 0") == {"report": "", "schema": "", "nearest": []}
-
-
-def test_older_interpreters_report_groups_like_other_errors(cells, monkeypatch):
-    monkeypatch.delattr(builtins, "BaseExceptionGroup")
-    assert report(cells, "1 / 0")[0] == "ZeroDivisionError: division by zero"

@@ -21,7 +21,7 @@ def begin(monkeypatch):
     """Have the first cell begin, with what was opened since the fixture was made."""
     monkeypatch.setattr(rebuilt_kernel, "_own_descriptors", {})
     shell = Shell()
-    rebuilt_kernel._record_own_descriptors(shell, rebuilt_kernel._descriptor_targets())
+    rebuilt_kernel._record_own_descriptors(shell, rebuilt_kernel.descriptor_targets())
     return lambda: shell.events.trigger("pre_run_cell", None)
 
 

@@ -48,6 +48,7 @@ def jars(tmp_path, monkeypatch):
         "    def count(jar): return len(jar)\n"
     )
     (package / "broken.py").write_text("def f(:\n")
+    (package / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "jarslib", raising=False)
 
@@ -85,20 +86,16 @@ def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
     assert source_code.find_source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
 
 
-def test_a_form_feed_ends_no_line(jars, tmp_path):
-    (tmp_path / "jarslib" / "paged.py").write_text("\x0c\ndef one():\n    return 1\n\x0c\n\ndef two():\n    return 2\n")
-    assert source_code.find_source(["jarslib.paged.two"]) == f"{USER_OWN}jarslib.paged:\ndef two():\n    return 2"
-
-
-def test_a_definition_counts_before_an_assignment(jars):
-    paths = ["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"]
-    assert source_code.find_source(paths) == f"{USER_OWN}jarslib.inner:\ndef pour(self): ..."
-
-
-def test_the_first_path_that_has_a_source_is_printed(jars, capsys):
-    source_code.main(["jarslib.Jar", "jarslib.inner.jar.count", "jarslib.inner.jar.Jar"])
-    source = f"{USER_OWN}jarslib.inner.jar:\ndef count(jar): return len(jar)"
-    assert json.loads(capsys.readouterr().out) == {"source": source}
+@pytest.mark.parametrize(
+    ("paths", "source"),
+    [
+        (["jarslib.inner.jar.EMPTY", "jarslib.Jug.pour"], "inner:\ndef pour(self): ..."),  # rather than an assignment
+        (["jarslib.Jar", "jarslib.inner.jar.count"], "inner.jar:\ndef count(jar): return len(jar)"),
+        (["jarslib.paged.two"], "paged:\ndef two():\n    return 2"),  # a form feed ends no line
+    ],
+)
+def test_the_first_path_that_has_a_source_is_taken(jars, paths, source):
+    assert source_code.find_source(paths) == f"{USER_OWN}jarslib.{source}"
 
 
 @pytest.fixture
