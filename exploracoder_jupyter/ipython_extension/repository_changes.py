@@ -19,19 +19,12 @@ _PREFIX: Final = "jupyter explora: "
 def change_repository(
     action: Literal["apply", "undo"], source: str, *, repository: str = "", engine_python: str | None = None
 ) -> str:
-    """Apply the patch of a trace or file, or undo it, and return a sentence about it.
+    """Apply the patch of a trace or file to a repository (by default that of the trace), or undo it.
 
-    Args:
-        action: what to do.
-        source: path of the trace or patch.
-        repository: folder of the repository; by default that of the trace, if it is here.
-        engine_python: the interpreter of the command line, by default that of this kernel.
-
-    Raises:
-        UsageError: it cannot be applied or undone; nothing was changed.
+    Returns a sentence about it. `engine_python` is the interpreter of the command line, by default that of this kernel.
     """
     python = engine_python or sys.executable
-    command = [python, "-P", "-m", "exploracoder_jupyter.cli", "repo", action, source]  # -P: see `model_setup`
+    command = [python, "-P", "-m", "exploracoder_jupyter.cli", "repo", action, source]  # -P: see `command_process`
     command += ["--repo", repository] if repository else []
     try:
         done = subprocess.run(

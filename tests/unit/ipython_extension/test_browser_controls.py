@@ -52,6 +52,7 @@ from exploracoder_jupyter.ipython_extension.running.manual_steering import (
 )
 from exploracoder_jupyter.protocol import browser_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue, RetrySubtask, SkipSubtask, StopRun
+from exploracoder_jupyter.protocol.engine_messages import Stop
 from exploracoder_jupyter.trace.trace_file import render
 from tests.patience import patience
 
@@ -357,16 +358,14 @@ def test_a_stop_is_sent_at_once(live, audience):
 def test_only_an_exploration_can_be_steered(live, strategy, problem):
     state = RunState(started=replace(START, settings={"exploration": {"strategy": strategy}}))
     sent = []
-    run = Run(
-        SimpleNamespace(send=sent.append, stop=lambda: sent.append("stop")), live, state, ExitStack(), lambda _: None
-    )
+    run = Run(SimpleNamespace(send=sent.append), live, state, ExitStack(), lambda _: None)
     for control in (SkipSubtask(run="r", subtask="1"), RetrySubtask(run="r", subtask="1")):
         assert apply_control(run, control) == problem
-    assert apply_control(run, StopRun(run="r")) == "" and sent == ["stop"]
+    assert apply_control(run, StopRun(run="r")) == "" and sent == [Stop()]
 
 
 def test_a_stop_is_sent_before_the_end_however_soon_that_comes(live, audience):
-    relay = SimpleNamespace(stop=lambda: live.update_state(RunState(failure="It was stopped.")))
+    relay = SimpleNamespace(send=lambda message: live.update_state(RunState(failure="It was stopped.")))
     Run(relay, live, RunState(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
