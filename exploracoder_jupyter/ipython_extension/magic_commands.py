@@ -20,21 +20,17 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, history_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.core.required_libraries import check_libraries
+from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.earlier_runs import (
-    history_damage,
-    list_runs,
-    parse_history_limit,
-    show_runs,
-)
+from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, parse_history_limit, show_runs
 from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
@@ -42,7 +38,7 @@ from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
-from exploracoder_jupyter.ipython_extension.result_card.card_display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
@@ -333,7 +329,7 @@ class Commands:
         if before:
             show_runs(before, limit, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
-        return " ".join(filter(None, (nothing, history_damage())))
+        return " ".join(filter(None, (nothing, HistoryStore(history_path()).lost())))
 
     def _caller(self) -> Caller:
         """Return the caller, with the notebook's present name from its page: the kernel knows only the first name."""
@@ -398,7 +394,7 @@ def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay:
 
 def _display(
     caller: Caller, page: Callable[[], str], replaced: Callable[[str], list[str]], run: Run, *, background: bool
-) -> Display:
+) -> LineDisplay | NotebookDisplay:
     if found := page():
         run.live.set_owner(found)
     if not caller.jupyter:

@@ -75,7 +75,7 @@ class LiveRun:
             card = {}
             if self._state.over:
                 state, context = self._state, self.context
-                card = card_bundle(state, state.now, cells=context.cells, in_page=True, folder=context.folder)
+                card = card_bundle(state, state.now, "", cells=context.cells, in_page=True, folder=context.folder)
             return self.listed_view.model_copy(update={"card": card})
 
     @property

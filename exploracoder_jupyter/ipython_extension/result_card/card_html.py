@@ -56,19 +56,11 @@ _MAX_CANDIDATES = 8
 
 
 def card_bundle(
-    state: RunState,
-    now: float,
-    *,
-    hint: str = "",
-    cells: bool = False,
-    in_page: bool = False,
-    folder: Path | None = None,
+    state: RunState, now: float, hint: str, *, cells: bool, in_page: bool, folder: Path | None
 ) -> dict[str, str]:
     """Render the card in all its forms, by MIME type; see `card_html`."""
-    return {
-        "text/html": card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
-        "text/plain": card_text(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
-    }
+    html = card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder)
+    return {"text/html": html, "text/plain": card_text(state, now, hint, cells=cells, in_page=in_page, folder=folder)}
 
 
 def card_html(
@@ -102,12 +94,9 @@ def card_html(
     inner = "".join(parts)
     if state.broken:  # on the ground of an error, text in a lighter colour has too little contrast
         inner = inner.replace(f' style="{_QUIET}"', "")
-    return f'<div class="jp-Explora-panel {_phase(state)}" style="{_box(state)}">{inner}</div>'
-
-
-def _phase(state: RunState) -> str:
-    """Return the class by which a page of this extension knows whether the card is final."""
-    return "jp-mod-running" if not state.over else "jp-mod-ended" if state.verdict else "jp-mod-failed"
+    # by this class a page of this extension knows whether the card is final
+    phase = "jp-mod-running" if not state.over else "jp-mod-ended" if state.verdict else "jp-mod-failed"
+    return f'<div class="jp-Explora-panel {phase}" style="{_box(state)}">{inner}</div>'
 
 
 def _box(state: RunState) -> str:
@@ -123,17 +112,13 @@ def _head(state: RunState, *, announced: bool) -> str:
         sign = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span>'
         return f'<div role="alert">{sign} <strong>Failed.</strong> {escape(headline(state))}</div>'
     live = ' role="status" aria-live="polite"' if announced else ""
-    return f"<div{live}>{_headline(state)}</div>"
-
-
-def _headline(state: RunState) -> str:
     if state.verdict and not state.failure:
         outcome, reason = state.verdict.outcome, escape(state.verdict.reason.strip())
         sign = f'<span aria-hidden="true">{_OUTCOME_SYMBOLS[outcome]}</span>'
-        return f"{sign} <strong>{OUTCOMES[outcome]}.</strong> {reason}"
+        return f"<div{live}>{sign} <strong>{OUTCOMES[outcome]}.</strong> {reason}</div>"
     about = ", ".join(state.task.libraries)
     libraries = f"<strong>Exploring {escape(about)}</strong> " if about and not state.over else ""
-    return f"{libraries}{escape(headline(state))}"
+    return f"<div{live}>{libraries}{escape(headline(state))}</div>"
 
 
 def _solution(state: RunState) -> str:
@@ -166,18 +151,14 @@ def _row(row: Section, *, over: bool) -> str:
     number = f"{escape(row.id)}. " if row.id.isdigit() else ""
     head = f'<span aria-hidden="true">{SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
     status = f'<span style="{_QUIET}">{section_status(row, over=over)}</span>'
-    marks = _candidates(row)
+    # the last candidates and the selected one; the others are counted
+    hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
+    shown = [candidate for candidate in row.candidates if candidate not in hidden]
+    marks = escape(f"{tally(hidden)}, then ") if hidden else ""
+    marks += " ".join(_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
     reason = f'<div style="{_QUIET};padding-left:1.4em">{escape(cut(row.reason))}</div>' if row.reason else ""
     tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
     return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
-
-
-def _candidates(row: Section) -> str:
-    """Render the last candidates and the selected one; the others are counted."""
-    hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
-    counted = escape(f"{tally(hidden)}, then ") if hidden else ""
-    shown = [candidate for candidate in row.candidates if candidate not in hidden]
-    return counted + " ".join(_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
 
 
 def _candidate(candidate: Attempt, *, chosen: bool) -> str:

@@ -23,48 +23,31 @@ from exploracoder_jupyter.ipython_extension.result_card.output_preview import ou
 SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 
 
-def as_text(state: RunState, now: float, *, hint: str = "") -> str:
-    """Render all sections; `hint` explains how to stop while the run is active."""
+def as_text(state: RunState, now: float) -> str:
+    """Render all sections."""
     lines = [_head(state), *(f"  {notice.text}" for notice in state.notices)]
     lines += [_row(row, over=state.over) for row in state.shown_sections]
-    lines += [f"  {line}" for line in _facts(state, now)]
-    if hint and not state.over:
-        lines.append(f"  {hint}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {line}" for line in _facts(state, now))])
 
 
-def card_text(
-    state: RunState,
-    now: float,
-    *,
-    hint: str = "",
-    cells: bool = False,
-    in_page: bool = False,
-    folder: Path | None = None,
-) -> str:
-    """Render the card; see `card_html`."""
+def card_text(state: RunState, now: float, hint: str, *, cells: bool, in_page: bool, folder: Path | None) -> str:
+    """Render the card; see `card_bundle`."""
     blocks = [_head(state)]
     if not cells:
         rows = [_row(row, over=state.over) for row in state.shown_sections]
         blocks.append("\n".join([*(f"  {notice.text}" for notice in state.notices), *rows]))
     if state.over:
         blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
-    else:
-        blocks.append(_latest(state))
-    blocks.append("\n".join(_facts(state, now, in_page=in_page, folder=folder)))
-    blocks.append(hint)
+    elif attempt := latest(state):
+        seen = attempt.observation
+        blocks.append(f"{candidate_line(attempt)}\n{preview(seen.text) if seen and seen.ran else ''}")
+    blocks += ["\n".join(_facts(state, now, in_page=in_page, folder=folder)), hint]
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip())
 
 
 def _head(state: RunState) -> str:
     libraries = ", ".join(state.task.libraries)
     return f"Exploring {libraries}: {headline(state)}" if libraries and not state.over else headline(state)
-
-
-def _latest(state: RunState) -> str:
-    attempt = latest(state)
-    shown = preview(attempt.observation.text) if attempt and attempt.observation and attempt.observation.ran else ""
-    return f"{candidate_line(attempt)}\n{shown}".strip() if attempt else ""
 
 
 def _facts(state: RunState, now: float, *, in_page: bool = False, folder: Path | None = None) -> Iterator[str]:

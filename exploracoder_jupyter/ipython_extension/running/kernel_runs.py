@@ -24,7 +24,7 @@ from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
-from exploracoder_jupyter.ipython_extension.result_card.card_display import Display
+from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
@@ -41,7 +41,7 @@ from exploracoder_jupyter.protocol.run_controls import Control
 if TYPE_CHECKING:
     from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 
-MakeDisplay = Callable[["Run"], Display]
+MakeDisplay = Callable[["Run"], LineDisplay | NotebookDisplay]
 """Creates the display of a run."""
 
 _POLL_SECONDS = 1.0

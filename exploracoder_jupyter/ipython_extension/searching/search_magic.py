@@ -6,8 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-
-from pydantic import JsonValue
+from typing import NamedTuple
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
@@ -19,7 +18,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, reso
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
-from exploracoder_jupyter.ipython_extension.searching.search_progress import LineProgress, OutputProgress, Progress
+from exploracoder_jupyter.ipython_extension.searching.search_progress import LineProgress, OutputProgress
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
@@ -38,8 +37,7 @@ class SearchTarget:
     """The settings given with them."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """One parsed line."""
 
     target: SearchTarget
@@ -54,27 +52,26 @@ class LibrarySearcher:
         """`jupyter`: outputs are messages, which can be updated; `configured` returns what `%config` has set."""
         self.last: SearchTarget | None = None
         self._configured = configured
-        self._make_progress: Callable[[], Progress] = OutputProgress if jupyter else LineProgress
+        self._jupyter = jupyter
 
     def search(self, line: str) -> Results:
-        """Execute the search on a line.
-
-        Raises:
-            UsageError: the line or a setting is invalid, the library is unknown, or the user interrupted.
-            MissingRequirement: the library, or the interpreter that would search it, cannot be used.
-        """
-        request = parse_search_line(line, self.last)
-        progress = self._make_progress()
+        """Execute the search on a line."""
+        target, query, k = parse_search_line(line, self.last)
+        layers = with_this_interpreter([target.layer, self._configured()])
+        python = resolve(*layers).sandbox.engine_python or sys.executable
+        # `-P`: a file in the user's folder must not shadow one of our modules.
+        command = (python, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json", "-k", str(k))
+        progress = OutputProgress() if self._jupyter else LineProgress()
+        news = ""
         try:
-            results = _search(request, [request.target.layer, self._configured()], progress)
+            words = (*_options(layers), "--", target.libraries, query)
+            results = run_search((*command, *words), on_progress=progress.update)
+            news = _newly_read(results)
         except KeyboardInterrupt:
-            progress.close()
             raise UsageError("The search was stopped before it found anything.") from None
-        except BaseException:
-            progress.close()
-            raise
-        progress.close(_newly_read(results))
-        self.last = request.target
+        finally:
+            progress.close(news)
+        self.last = target
         return results
 
 
@@ -84,11 +81,12 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
     The first word is the library if it ends with a colon, if an option sets how the library is read, or if nothing was
     searched before; otherwise if it is the name of an installed package that is not in the standard library, because
     `random walk` is a query. A word in double quotes belongs to the query. Without a library, `last` is searched.
-
-    Raises:
-        UsageError: an option is invalid, or there is no query or no library.
     """
-    given = _parser().parse_intermixed_args(_words(line))
+    parser = OptionParser(prog="%explora", add_help=False)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("-k", type=int, default=10)
+    add_reading_options(parser, place="magic")
+    given = parser.parse_intermixed_args(_words(line))
     if not 1 <= given.k <= _MAX_RESULTS:
         raise UsageError(
             f"-k takes a number from 1 to {_MAX_RESULTS}, not {given.k}.", remedy="Choose a number in this range."
@@ -104,7 +102,11 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
         raise UsageError("No library is named, and none was searched before.", remedy=_EXAMPLE)
     name = words[0].removesuffix(":")
     if not _query(words[1:]):
-        raise UsageError(_no_query(name, last), remedy=_EXAMPLE)
+        problem = f"There is no query: what are you looking for in {name}?"
+        if last and name != last.libraries:
+            quote = f'to search for that word in {last.libraries}, put it in quotes: "{name}"'
+            problem = f"There is no query for {name}; {quote}."
+        raise UsageError(problem, remedy=_EXAMPLE)
     target = last if last and last.libraries == name and not settings else SearchTarget(name, settings)
     return SearchRequest(target, _query(words[1:]), given.k)
 
@@ -112,12 +114,6 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
 def _query(words: Sequence[str]) -> str:
     """Join the words, without the space that was inserted before a question mark to hide it from IPython."""
     return " ".join(words).strip().replace(" ?", "?")
-
-
-def _no_query(name: str, last: SearchTarget | None) -> str:
-    if last is None or name == last.libraries:
-        return f"There is no query: what are you looking for in {name}?"
-    return f'There is no query for {name}; to search for that word in {last.libraries}, put it in quotes: "{name}".'
 
 
 def _names_library(word: str, last: SearchTarget) -> bool:
@@ -143,35 +139,14 @@ def _words(line: str) -> list[str]:
         raise UsageError("The %explora search line cannot be read.", remedy="Close every double quote.") from error
 
 
-def _parser() -> OptionParser:
-    parser = OptionParser(prog="%explora", add_help=False)
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("-k", type=int, default=10)
-    add_reading_options(parser, place="magic")
-    return parser
-
-
-def _search(request: SearchRequest, layers: Sequence[Layer], progress: Progress) -> Results:
-    """Run the search command. `-P`: a file in the user's folder must not shadow one of our modules."""
-    layers = with_this_interpreter(layers)
-    sandbox = resolve(*layers).sandbox
-    head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
-    options, last = ("-k", str(request.k), *_options(layers)), ("--", request.target.libraries, request.query)
-    return run_search((*head, *options, *last), on_progress=progress.update)
-
-
 def _options(layers: Sequence[Layer]) -> Iterator[str]:
     """Yield the settings made here as command options; the command reads the file and the environment itself."""
     for option in OPTIONS:
         if option.reading:
             values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
-            yield from (f"{option.flag}={value}" for value in _as_list(next(values, None)))
-
-
-def _as_list(value: JsonValue) -> Sequence[JsonValue]:
-    if value is None:
-        return []
-    return value if isinstance(value, list | tuple) else [value]
+            value = next(values, None)
+            several = value if isinstance(value, list | tuple) else [value]
+            yield from (f"{option.flag}={one}" for one in several if one is not None)
 
 
 def _newly_read(results: Results) -> str:

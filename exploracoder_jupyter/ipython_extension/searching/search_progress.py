@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from html import escape
-from typing import Protocol, cast
+from typing import cast
 
 from IPython.display import DisplayHandle, display
 
@@ -13,18 +13,6 @@ _QUIET = (
     "font-size:var(--jp-ui-font-size1, 13px)"
 )
 _MAX_LENGTH = 120
-
-
-class Progress(Protocol):
-    """Shows the progress of one search."""
-
-    def update(self, text: str) -> None:
-        """Replace the text that was shown before."""
-        ...
-
-    def close(self, text: str = "") -> None:
-        """Replace the text by a final one, or remove it; does nothing if no text was shown."""
-        ...
 
 
 class OutputProgress:
