@@ -25,11 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the script of a shell.
-
-    Raises:
-        MissingRequirement: argcomplete is not installed.
-    """
+    """Print the script of a shell."""
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError as error:

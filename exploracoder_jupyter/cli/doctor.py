@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Test endpoint, sibling kernels and isolation, and print a report. Returns the exit status: 1 for problems.
-
-    Raises:
-        ExploraError: the configuration cannot be read.
-    """
+    """Test endpoint, sibling kernels and isolation, and print a report. Returns the exit status: 1 for problems."""
     import anyio
 
     from exploracoder_jupyter import runs

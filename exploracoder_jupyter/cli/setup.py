@@ -53,12 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Find models, choose one, try it, and write it to the config file. Returns the exit status.
-
-    Raises:
-        UsageError: there is no such model, the choice is unclear, or the config file cannot be written.
-        EndpointError: the model does not answer.
-    """
+    """Find models, choose one, try it, and write it to the config file. Returns the exit status."""
     import anyio
 
     from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, read_secrets, resolve
@@ -78,14 +73,8 @@ def execute(arguments: argparse.Namespace) -> int:
     written = _write(arguments, choice, tried) if choice and tried and not arguments.dry_run else None
     remedy = "" if tried else _CHOOSE if choices else next((one.probe.remedy for one in found), "") or _START_ONE
     if arguments.json:
-        print_json(
-            {
-                "endpoints": [_as_json(endpoint) for endpoint in found],
-                "tried": tried,
-                "written": written,
-                "remedy": remedy,
-            }
-        )
+        endpoints: list[JsonValue] = [_as_json(endpoint) for endpoint in found]
+        print_json({"endpoints": endpoints, "tried": tried, "written": written, "remedy": remedy})
     elif remedy:
         print_note(remedy)
     return 0 if tried else 1
@@ -98,17 +87,18 @@ def _choose(
     if arguments.model:
         return _named(arguments.model, found)
     if arguments.yes and choices:
-        return _first(choices)
+        local = [choice for choice in choices if choice.endpoint.probe.local]
+        if not local and len(choices) > 1:  # elsewhere the choice costs money
+            raise UsageError(
+                "Several models were found, none of them on this machine.", remedy="Name one with --model."
+            )
+        return (local or choices)[0]
     can_ask = sys.stdin.isatty() and sys.stderr.isatty() and not arguments.json
     return _ask(choices) if choices and can_ask else None
 
 
 def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
-    """Return the choice of this model: where it is listed, else at an endpoint that answers and lists none.
-
-    Raises:
-        UsageError: there is neither.
-    """
+    """Return the choice of this model: where it is listed, else at an endpoint that answers and lists none."""
     names = (model, f"{model}:latest")
     listed = [_Choice(one, name) for one in found for name in one.probe.models if name in names]
     unlisted = [_Choice(one, model) for one in found if one.probe.reachable and not one.probe.models]
@@ -119,14 +109,6 @@ def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
         raise UsageError(f"No model {model!r} was found.", remedy=f"{meant}Without --model, all are listed.")
     fault = next((one.probe for one in found if one.probe.remedy), None)
     raise UsageError(fault.sentence if fault else _NOTHING, remedy=fault.remedy if fault else _START_ONE)
-
-
-def _first(choices: Sequence[_Choice]) -> _Choice:
-    """Return the first model on this machine, or the only one; elsewhere the choice costs money."""
-    local = [choice for choice in choices if choice.endpoint.probe.local]
-    if not local and len(choices) > 1:
-        raise UsageError("Several models were found, none of them on this machine.", remedy="Name one with --model.")
-    return (local or choices)[0]
 
 
 def _ask(choices: Sequence[_Choice]) -> _Choice | None:

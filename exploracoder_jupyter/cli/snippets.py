@@ -28,11 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list.
-
-    Raises:
-        UsageError: the file cannot be changed.
-    """
+    """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list."""
     from exploracoder_jupyter import runs
     from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
     add_options,
-    read_code_text,
     settings_layer,
     split_call,
     validate_repository_options,
@@ -22,6 +21,7 @@ from exploracoder_jupyter.core.configuration.explore_options import (
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.task_text import read_code
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -92,8 +92,8 @@ def parse_magic_line(line: str) -> Call:
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
         uses=tuple(dict.fromkeys(given.use or ())),
-        check=None if given.check is None else read_code_text(given.check, "check"),
-        setup=read_code_text(given.setup or "", "setup"),
+        check=read_code(given.check, "check"),
+        setup=read_code(given.setup, "setup") or "",
         solution_name=given.name,
         wait=bool(given.wait),
         resume=given.resume,

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TypeVar
 
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
 from exploracoder_jupyter.cli.display.standard_streams import print_note
 from exploracoder_jupyter.core.errors import ExploraError
 
@@ -25,39 +25,29 @@ def run_with_display(
 ) -> tuple[_Order, _Result]:
     """Build an order, execute it while displaying its records, and return the order and the result.
 
-    Raises:
-        KeyboardInterrupt: interrupted before the run could be stopped properly.
-        ExploraError: building or executing the order failed.
+    An interrupt before the run can be stopped properly is raised as KeyboardInterrupt.
     """
+    import anyio
+
     with handle_interrupts() as signals:
         try:
             order = build_order()
+
+            async def main(listen: Listener) -> _Result:
+                from exploracoder_jupyter import runs
+
+                steering = runs.RunSteering()
+                signals.on_interrupt = steering.stop
+                return await execute(order, listen, steering)
+
             with progress_listener() as listen, redirect_stdout(sys.stderr):
-                return order, _run_async(order, execute, listen, signals)
+                return order, anyio.run(main, listen)
         except ExploraError:
             raise
         except Exception as error:
-            if signals.received:  # an interrupted import may raise any exception
+            if signals.count:  # an interrupted import may raise any exception
                 raise KeyboardInterrupt from error
             raise
-
-
-def _run_async(
-    order: _Order,
-    execute: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]],
-    listen: Listener,
-    signals: InterruptHandler,
-) -> _Result:
-    import anyio
-
-    from exploracoder_jupyter import runs
-
-    async def main() -> _Result:
-        steering = runs.RunSteering()
-        signals.on_interrupt = steering.stop
-        return await execute(order, listen, steering)
-
-    return anyio.run(main)
 
 
 @contextmanager

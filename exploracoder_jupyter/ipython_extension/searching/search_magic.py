@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
-    add_reading_options,
+    add_options,
     settings_layer,
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
@@ -85,7 +85,7 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
     parser = OptionParser(prog="%explora", add_help=False)
     parser.add_argument("words", nargs="*")
     parser.add_argument("-k", type=int, default=10)
-    add_reading_options(parser, place="magic")
+    add_options(parser, place="magic", reading=True)
     given = parser.parse_intermixed_args(_words(line))
     if not 1 <= given.k <= _MAX_RESULTS:
         raise UsageError(
