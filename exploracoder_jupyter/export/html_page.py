@@ -54,11 +54,7 @@ _TEMPLATE_FUNCTIONS: Final = (
 
 
 def render_page(run: RunState, trace: Path) -> str:
-    """Render the run as a page, which mentions the name of `trace`.
-
-    Raises:
-        UsageError: the record of the start of the run is missing.
-    """
+    """Render the run as a page, which mentions the name of `trace`."""
     if run.started is None:
         raise UsageError("The trace does not contain the start of its run.", remedy="Use a complete trace.")
     solution, attempts = final_solution(run), run.sections.get(SOLUTION)

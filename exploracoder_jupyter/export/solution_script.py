@@ -58,9 +58,6 @@ def render_script(run: RunState, trace: Path, *, pinned: bool = True) -> str:
         run: a complete run.
         trace: path of its trace, relative to which files that the solution reads are located.
         pinned: whether to require the versions that the run used.
-
-    Raises:
-        UsageError: the run has no solution, or one that requires IPython.
     """
     solution = final_solution(run)
     if run.started is None or run.finished is None or solution is None:

@@ -99,12 +99,7 @@ def history_path() -> Path:
 
 
 def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults.
-
-    Raises:
-        UsageError: an option is unknown or has an invalid value; the config file is not valid TOML; or
-            `EXPLORACODER_CONFIG` names a missing file.
-    """
+    """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults."""
     try:
         settings = _SETTINGS.validate_python(merge_sources(*layers, path=path, environ=environ))
     except ValidationError as error:
@@ -114,11 +109,7 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
 
 
 def merge_sources(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Layer:
-    """Return what `resolve` validates: every setting that is not left at its default.
-
-    Raises:
-        UsageError: the config file is not valid, or `EXPLORACODER_CONFIG` names a missing file.
-    """
+    """Return what `resolve` validates: every setting that is not left at its default."""
     file_layer, _ = _read_file(path)
     _check_names(file_layer, path or config_path())
     merged: dict[str, dict[str, JsonValue]] = {}

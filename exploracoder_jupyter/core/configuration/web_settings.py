@@ -35,12 +35,7 @@ def expand_web_address(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def validate_web_address(web: Web, address: str | None) -> None:
-    """Validate the address for web search.
-
-    Raises:
-        UsageError: the address is missing, is not a URL, contains a user name or password, or has no place for the
-            query.
-    """
+    """Validate the address for web search."""
     if web in ("off", "ddgs"):
         return
     if not address:

@@ -12,11 +12,7 @@ from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, U
 
 
 def run_command(*words: str, python: str | None = None, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Run a command with `--json`, by default in this interpreter, and return the object that it prints.
-
-    Raises:
-        ExploraError: it failed, or reports an error.
-    """
+    """Run a command with `--json`, by default in this interpreter, and return the object that it prints."""
     # `-P`: a file in the user's folder must not shadow one of our modules.
     command = (python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words, "--json")
     try:
