@@ -39,8 +39,8 @@ from exploracoder_jupyter.core.types import (
     Task,
 )
 from exploracoder_jupyter.export import notebook_dependencies
-from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.export_formats import export_run
+from exploracoder_jupyter.export.html_page import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
