@@ -14,21 +14,8 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 
-COMMANDS = (
-    "search",
-    "status",
-    "stop",
-    "accept",
-    "history",
-    "solution",
-    "files",
-    "apply",
-    "undo",
-    "export",
-    "clean",
-    "config",
-    "setup",
-)
+_NAMES = "search status stop accept history solution files apply undo export clean config setup"
+COMMANDS = tuple(_NAMES.split())
 """The commands of `%explora`."""
 FORMS = ("script", "html", "notebook")
 """The formats of `%explora export`."""

@@ -36,13 +36,7 @@ _KEY = "api_key"
 _PREFIX = "EXPLORACODER_"
 SETTING_VARIABLES = tuple(name for row in setting_fields() for name in row.setting.variables)
 """Environment variables that set a setting."""
-VARIABLES = (
-    *SETTING_VARIABLES,
-    *KEY_VARIABLES,
-    WEB_KEY,
-    _CONFIG,
-    f"{_PREFIX}GATEWAY_TOKEN",
-)
+VARIABLES = (*SETTING_VARIABLES, *KEY_VARIABLES, WEB_KEY, _CONFIG, f"{_PREFIX}GATEWAY_TOKEN")
 """Environment variables that are read."""
 _INTERNAL = (f"{_PREFIX}SIBLING", f"{_PREFIX}LIVE_PYTHON")
 """Environment variables set in this package's kernels and its tests."""

@@ -25,12 +25,7 @@ from exploracoder_jupyter.core.run_state.state import SOLUTION, RunState
 
 
 def describe_activity(state: RunState, event: Event) -> str:
-    """Return what the run does after this event, in one sentence; empty if the event does not change that.
-
-    Args:
-        state: the state after the event.
-        event: the latest event.
-    """
+    """Return what the run does after this event, in one sentence; empty if the event does not change that."""
     match event:
         case RunStarted():
             return "Reading the libraries."
@@ -44,12 +39,6 @@ def describe_activity(state: RunState, event: Event) -> str:
             return "Planned."
         case ReviewAsked():
             return "The plan is waiting for your review."
-        case _:
-            return _describe_step(state, event)
-
-
-def _describe_step(state: RunState, event: Event) -> str:
-    match event:
         case SubtaskStarted(subtask=id):
             return _describe_subtask(state, id)
         case Steered(what="retry" | "choose", subtask=id) if any(section.id == id for section in state.planned):

@@ -37,7 +37,7 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state.activity import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import Candidate, InventedInput, Selection, Subtask, Usage
+from exploracoder_jupyter.core.types import InventedInput, Selection, Subtask, Usage
 
 PLAN = "plan"
 """Subject of a search made for the plan."""
@@ -77,7 +77,8 @@ def _fold_event(state: RunState, record: Record) -> RunState:
         case FilesKept():
             return replace(state, files=event)
         case RunFinished():
-            return _fold_finish(state, event)
+            ended = close(replace(state, finished=event))
+            return _with_section(ended, _section_with_id(ended, SOLUTION)) if event.solution else ended
         case EffortChosen():
             tried = {id: _abandon_running(section) for id, section in state.sections.items()}
             return replace(state, efforts=(*state.efforts, event), sections=tried)
@@ -96,7 +97,9 @@ def _fold_step(state: RunState, event: Event) -> RunState:
             section = replace(_section_with_id(state, id), started=True, status="exploring", apis=docs, selection=None)
             return replace(_with_section(state, section), current=id)
         case CandidateProposed(candidate=candidate):
-            return _fold_candidate(state, candidate)
+            if not candidate.edits:  # an edited candidate runs beside what the run is doing
+                state = replace(state, current=candidate.subtask)
+            return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
         case CandidateObserved():
             return _fold_observation(state, event)
         case CandidateSelected(selection=selection):
@@ -111,9 +114,13 @@ def _fold_step(state: RunState, event: Event) -> RunState:
         case SolutionTested():
             return _fold_test(state, event)
         case SolutionJudged():
-            return _fold_judgement(state, event)
-        case SubtaskFinished():
-            return _fold_subtask_end(state, event)
+            section = _section_with_id(state, SOLUTION)
+            judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
+            return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: judged}))
+        case SubtaskFinished(status=status, reason=reason):
+            section = _section_with_id(state, event.subtask)
+            kept = None if status == "skipped" else section.selection
+            return _with_section(state, replace(section, status=status, reason=reason, selection=kept))
         case Steered(what="retry" | "choose"):
             return _restart_from(state, event)
         case Steered(what="replan"):
@@ -145,27 +152,18 @@ def _fold_search(state: RunState, event: KnowledgeSearched) -> RunState:
     return _with_section(state, replace(section, searches=(*section.searches, event))) if section else state
 
 
-def _fold_subtask_end(state: RunState, event: SubtaskFinished) -> RunState:
-    section = _section_with_id(state, event.subtask)
-    selection = None if event.status == "skipped" else section.selection
-    return _with_section(state, replace(section, status=event.status, reason=event.reason, selection=selection))
-
-
 def _restart_from(state: RunState, event: Steered) -> RunState:
     """Restart a subtask and everything after it. Earlier attempts stay recorded."""
     ids = [section.id for section in state.subtasks]
     if event.subtask not in ids:
         return state
-    later = {id: _restarted(state.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(state, id)}
+    planned = ids if state.plan is None else [subtask.id for subtask in state.plan.subtasks]
+    later = {id: _restarted(state.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if id in planned}
     section = _restarted(state.sections[event.subtask])
     section = replace(section, started=True, status="exploring", wishes=(*section.wishes, event), hint=event.hint)
     solution = {SOLUTION: _restarted(state.sections[SOLUTION])} if SOLUTION in state.sections else {}
     sections = {**state.sections, event.subtask: section, **later, **solution}
     return replace(state, sections=sections, current=event.subtask)
-
-
-def _is_planned(state: RunState, id: str) -> bool:
-    return state.plan is None or any(subtask.id == id for subtask in state.plan.subtasks)
 
 
 def _restarted(section: Section) -> Section:
@@ -193,7 +191,7 @@ def _with_plan(state: RunState, event: PlanMade) -> RunState:
     dropped = {
         id: _mark_unplanned(section)
         for id, section in state.sections.items()
-        if _has_started(section) and id not in planned
+        if id not in planned and (section.started or section.status != "planned")
     }
     reasons = (*state.revisions, event.reason) if event.plan.revision else state.revisions
     sections = _merge_sections(state.sections, dropped, planned)
@@ -221,16 +219,6 @@ def _merge_sections(
             order.insert(place, id)
         place = order.index(id) + 1 if id in order else place
     return {id: dropped[id] if id in dropped else planned[id] for id in order}
-
-
-def _has_started(section: Section) -> bool:
-    return section.started or section.status != "planned"
-
-
-def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
-    if not candidate.edits:  # an edited candidate runs beside what the run is doing
-        state = replace(state, current=candidate.subtask)
-    return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
 
 
 def _fold_selection(state: RunState, selection: Selection) -> RunState:
@@ -268,20 +256,9 @@ def _fold_test(state: RunState, event: SolutionTested) -> RunState:
     return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: InputRound(shown)}))
 
 
-def _fold_judgement(state: RunState, event: SolutionJudged) -> RunState:
-    section = _section_with_id(state, SOLUTION)
-    judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
-    return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: judged}))
-
-
 def _with_notice(state: RunState, notice: Notice) -> RunState:
     state = replace(state, notices=(*state.notices, notice))
     if state.current is None:
         return replace(state, opening_notices=(*state.opening_notices, notice))
     section = _section_with_id(state, state.current)
     return _with_section(state, replace(section, notices=(*section.notices, notice)))
-
-
-def _fold_finish(state: RunState, event: RunFinished) -> RunState:
-    state = close(replace(state, finished=event))
-    return _with_section(state, _section_with_id(state, SOLUTION)) if event.solution else state

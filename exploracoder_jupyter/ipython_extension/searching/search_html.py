@@ -79,7 +79,11 @@ def _entry(hit: Hit, *, unfolded: bool) -> str:
     first = one_line(hit.description, _MAX_ABOUT)
     badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
     about = f'<span style="display:block;text-indent:0">{_prose(first)}</span>' if first else ""
-    head = f'<code style="{_CODE};font-weight:bold">{_path(hit.path)}</code>{_summary_detail(hit)}{badge}{about}'
+    path = escape(hit.path).replace(".", ".<wbr>")  # lines may break after its dots
+    detail = f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
+    if hit.signature:
+        detail = f'<code style="{_CODE};{_QUIET}">{escape(_short_signature(hit))}</code>'
+    head = f'<code style="{_CODE};font-weight:bold">{path}</code>{detail}{badge}{about}'
     body = "".join(f'<div style="margin-top:6px">{part}</div>' for part in _body(hit))
     opened = " open" if unfolded else ""
     return (
@@ -149,17 +153,6 @@ def _fitting_paragraphs(prose: str) -> list[str]:
             return [*found, "…"]
         found.append(paragraph[:_MAX_PROSE])
     return found
-
-
-def _path(path: str) -> str:
-    """Escape a path and allow line breaks after its dots."""
-    return escape(path).replace(".", ".<wbr>")
-
-
-def _summary_detail(hit: Hit) -> str:
-    if hit.signature:
-        return f'<code style="{_CODE};{_QUIET}">{escape(_short_signature(hit))}</code>'
-    return f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
 
 
 def _short_signature(hit: Hit) -> str:
