@@ -228,16 +228,6 @@ def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
     assert "control-1" not in first.cells.get(run, {})
 
 
-def test_two_tabs_and_one_owner(kernel, tab):
-    first, second = tab(), tab("tab-2")
-    first.connect()
-    second.connect()
-    run = explore(second)["key"]
-    first.state(lambda state: state["owner"] == "tab-2", "the owner", run)
-    second.until(lambda: second.cells.get(run), "a cell")
-    assert not first.cells
-
-
 def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, tab):
     page = tab()
     page.connect()
@@ -271,22 +261,6 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     page.until(lambda: not any("To stop" in str(data) for data in page.displays.values()), "the card of a page")
     widget = "application/vnd.jupyter.widget-view+json"
     page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
-
-
-def test_without_a_page_nothing_is_asked(kernel, tab):
-    page = tab()
-    reply = page.run("%%explora quick\ntask", cell=None)
-    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    assert page.openings == []
-    assert kernel.order()["cells"] is False
-
-
-def test_a_front_end_with_cell_ids_of_its_own_has_the_panel(kernel, tab):
-    page = tab()
-    page.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
-    assert [opening["reason"] for opening in page.openings] == ["call"]
-    assert "%explora solution" in page.shows("Unchecked")["text/html"]
-    assert (page.events, kernel.order()["cells"]) == ([], False)
 
 
 def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):

@@ -296,10 +296,6 @@ def test_a_terminal_is_shown_as_it_ends_up():
     assert "10%\r" not in text
 
 
-def test_the_same_trace_gives_the_same_page():
-    assert page() == page()
-
-
 def test_secrets_and_homes_stay_out():
     made = with_outputs(stream("sk-abcdefghijklmnopqrstuvwxyz0123456789 /home/mariachen/data.csv"))
     assert "sk-abc" not in made

@@ -1,6 +1,5 @@
 """The option table, the magic's line and the layer it makes."""
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ from exploracoder_jupyter.core.configuration.explore_options import (
     settings_layer,
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
 
 
 def test_a_line_becomes_a_call():
@@ -50,16 +48,6 @@ def test_a_run_is_shown_again_by_its_trace_alone():
     call = parse_magic_line("--replay old.ipynb --delay recorded --out new.ipynb")
     assert (call.replay, call.delay, call.layer) == ("old.ipynb", "recorded", {"view": {"out": "new.ipynb"}})
     assert (parse_magic_line("--replay old.ipynb").delay, parse_magic_line("x").replay) == ("none", "")
-
-
-def test_documents_may_be_given_several_times():
-    call = parse_magic_line("mylib otherlib --docs ref/ --docs 'my api.yaml'")
-    assert call.libraries == ("mylib", "otherlib")
-    assert resolve(call.layer, environ={}).retrieval.docs == ("ref/", "my api.yaml")
-
-
-def test_nothing_given_sets_nothing():
-    assert parse_magic_line("networkx").layer == {}
 
 
 @pytest.mark.parametrize(
@@ -144,36 +132,9 @@ def test_the_command_line_has_no_live_kernel():
         parser.parse_args(["--pickle"])
 
 
-def test_the_command_lines_help_speaks_of_nothing_that_is_not_there():
-    parser = OptionParser(prog="run")
-    add_options(parser, place="command")
-    help_text = " ".join(parser.format_help().split())
-    assert "--state auto|fresh" in help_text
-    assert not [word for word in ("this kernel", "live", "--use", "--pickle") if word in help_text]
-
-
-def test_a_layer_takes_namespaces_that_lack_options():
-    assert settings_layer(argparse.Namespace(model="m")) == {"endpoint": {"model": "m"}}
-
-
-def test_help_names_every_option():
-    shown = help_text()
-    assert all(option.flag in shown for option in OPTIONS if "magic" in option.places)
-    assert "--state auto|live|fresh" in shown
-
-
 def test_the_guide_names_every_option():
     guide = (Path(__file__).parents[3] / "docs" / "reference" / "options.md").read_text()
     assert [option.flag for option in OPTIONS if option.places and f"`{option.flag}" not in guide] == []
-
-
-def test_a_known_option_with_a_bad_value_is_not_asked_back():
-    parser = OptionParser(prog="jupyter explora run")
-    add_options(parser, place="command")
-    for given, asked in ((["--candidates", "zero"], False), (["--candidate=3"], True)):
-        with pytest.raises(UsageError) as caught:
-            parser.parse_args(given)
-        assert ("Did you mean" in str(caught.value)) is asked
 
 
 def test_a_repository_has_a_target_and_tests_instead_of_libraries(tmp_path):

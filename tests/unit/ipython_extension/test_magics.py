@@ -112,19 +112,6 @@ def test_commands_answer_before_there_is_a_run(shell, capsys, tmp_path, monkeypa
     assert capsys.readouterr().out
 
 
-def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "explorations").mkdir()
-    (tmp_path / "explorations" / "networkx-1.ipynb").write_text("{}")
-    head = '{"metadata": {"exploracoder_jupyter": {"task": {"text": "Count"}, "verdict": {"outcome": "solved"}, '
-    (tmp_path / "explorations" / "networkx-2.ipynb").write_text(head)
-    (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
-    shell.run_cell("%explora history")
-    output = capsys.readouterr().out
-    assert "explorations/networkx-1.ipynb" in output
-    assert "  solved  Count  " in output
-
-
 def test_a_patch_is_applied_without_modules_of_the_users_folder_and_its_note_is_shown(monkeypatch):
     started = []
 
