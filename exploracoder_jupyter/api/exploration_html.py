@@ -42,12 +42,10 @@ def html(exploration: Exploration) -> str:
 
 
 def _headline(exploration: Exploration) -> str:
-    """`Solved: the check passed.`"""
     return f"{exploration.status.capitalize()}: {exploration.reason or 'no reason was recorded.'}"
 
 
 def _cost(usage: Usage) -> str:
-    """`6 model calls, 15,000 tokens, 8 executions`."""
     return f"{plural(usage.calls, 'model call')}, {describe_tokens(usage)}, {plural(usage.executions, 'execution')}."
 
 

@@ -146,7 +146,6 @@ async def execute_order(order: Order, listen: Listener, steering: RunSteering | 
 
 
 def _pop_repository_task(target: str, options: dict[str, Any]) -> RepositoryTask:
-    """Return what is written in a repository, removing its options."""
     if not target:
         raise UsageError("`repo` requires a `target`.", remedy='For example: target="src/shop/cart.py::Cart"')
     tests = options.pop("tests", None) or ()
@@ -157,7 +156,6 @@ def _pop_repository_task(target: str, options: dict[str, Any]) -> RepositoryTask
 
 @contextmanager
 def _shown(progress: Progress) -> Iterator[Listener]:
-    """A listener that shows progress as asked: live on a terminal, else as lines."""
     if callable(progress):
         yield progress
     elif progress:

@@ -174,7 +174,6 @@ def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) ->
 
 
 def _print_table(table: ResultTable) -> None:
-    """Print a table of the report, each figure with its 95 % interval."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -85,8 +85,6 @@ class _Interrupted(ExploraError):
 
 @dataclass(frozen=True, slots=True)
 class _CheckTarget:
-    """A trace to check, and the user's notebook that it was found in."""
-
     trace: Path
     explored: Exploration | None = None
     error: ExploraError | None = None
@@ -177,7 +175,6 @@ def _run_check(asked: CheckRequest, signals: InterruptHandler) -> Report:
 
 
 def _print_report(report: Report) -> None:
-    """Print the table of results and a sentence that sums them up."""
     if report.differs:
         print_result(f"Differences from the recorded environment: {'; '.join(report.differs)}.\n")
     width = max((len(row.id) for row in report.rows), default=0)

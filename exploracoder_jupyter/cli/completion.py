@@ -55,7 +55,6 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
-    """Yield the arguments of a parser and of the parsers of its commands."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -65,7 +64,6 @@ def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
 
 
 def _completer(action: argparse.Action) -> Callable[..., Iterable[str]] | None:
-    """Return what lists the values of an argument, as far as they are known."""
     shown = action.metavar if isinstance(action.metavar, str) else ""
     if "|" in shown:
         return lambda **_: shown.split("|")

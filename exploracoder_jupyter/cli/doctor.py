@@ -45,7 +45,6 @@ def format_report(found: Mapping[str, JsonValue]) -> str:
 
 
 def _format_plugins(known: JsonValue) -> str:
-    """Format the plugins of one group: their names by distribution."""
     names: dict[str, list[str]] = {}
     for plugin in known if isinstance(known, list) else ():
         if isinstance(plugin, dict):

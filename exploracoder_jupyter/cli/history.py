@@ -133,7 +133,6 @@ def _iso_time(at: float | None) -> str | None:
 
 
 def _print_runs(runs: Sequence[PastRun]) -> None:
-    """Print a table; the task, the trace and the way to resume a run are on extra lines below its row."""
     rows = [_COLUMNS, *map(_row, runs)]
     at = _COLUMNS.index("cost")
     if not any(row[at] for row in rows[1:]):  # most models have no price in the settings
@@ -175,7 +174,6 @@ def _detail_lines(run: PastRun, room: int) -> list[str]:
 
 
 def _resume_text(run: PastRun) -> str:
-    """Describe how the run can be resumed, which run resumed it, or that it cannot be resumed."""
     if run.resumed_by:
         return f"resumed as {run.resumed_by}"
     if run.unfinished and not run.trace:

@@ -122,7 +122,6 @@ def _confirm(address: str) -> bool:
 
 
 def _task_text(arguments: argparse.Namespace) -> str:
-    """Return the task; empty if a run is resumed, because its trace contains the task."""
     validate_resume_options(arguments)
     validate_repository_options(arguments, arguments.library or ())
     if arguments.resume is None:

@@ -83,7 +83,6 @@ def execute(arguments: argparse.Namespace) -> int:
 def _choose(
     arguments: argparse.Namespace, found: Sequence[FoundEndpoint], choices: Sequence[_Choice]
 ) -> _Choice | None:
-    """Return what the options or the user choose; None if there is nothing to choose from, or no choice was made."""
     if arguments.model:
         return _named(arguments.model, found)
     if arguments.yes and choices:
@@ -112,7 +111,6 @@ def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
 
 
 def _ask(choices: Sequence[_Choice]) -> _Choice | None:
-    """Ask for the number of a model; Enter takes the first."""
     while True:
         sys.stderr.write(f"Which one? [1-{len(choices)}, Enter for 1, q for none] ")
         sys.stderr.flush()
@@ -127,7 +125,6 @@ def _ask(choices: Sequence[_Choice]) -> _Choice | None:
 def _try(
     arguments: argparse.Namespace, choice: _Choice, configured: Endpoint, secrets: Secrets
 ) -> dict[str, JsonValue]:
-    """Try the model. Returns where it answered, and the seconds of the reply."""
     from dataclasses import replace
 
     import anyio
@@ -150,7 +147,6 @@ def _try(
 
 
 def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Write the model to the config file. Returns what was written, with the seconds of the reply."""
     from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 
     found, model = choice
@@ -163,7 +159,6 @@ def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, J
 
 
 def _format_found(found: Sequence[FoundEndpoint], choices: Sequence[_Choice]) -> str:
-    """Format the models with the numbers of their choices, and what is wrong with endpoints that have none."""
     numbers = {choice: number for number, choice in enumerate(choices, 1)}
     lines: list[str] = []
     for one in found:

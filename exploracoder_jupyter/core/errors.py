@@ -81,7 +81,6 @@ def unwrap_group(error: BaseException) -> BaseException:
 
 
 def _iter_leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors of a group and of its nested groups, in order."""
     if not isinstance(error, BaseExceptionGroup):
         yield error
         return

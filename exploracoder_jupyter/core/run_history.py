@@ -114,7 +114,6 @@ class PastRun:
 
     @property
     def _outcome_in_trace(self) -> str:
-        """The outcome stored in the trace; empty if there is none."""
         try:
             facts = read_facts(Path(self.trace), "run_id", "verdict") if self.trace else {}
         except OSError:

@@ -50,8 +50,6 @@ class Exporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A built-in format; implements `Exporter`."""
-
     ending: str
     convert: Callable[[RunState, Path, bool], str]
 

@@ -22,8 +22,6 @@ _Result = tuple[str, Any]
 
 
 class _TraceExporter(Exporter):
-    """Base class: exports a trace in one format."""
-
     form: ClassVar[str]
 
     @default("file_extension")

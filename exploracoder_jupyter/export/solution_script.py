@@ -32,8 +32,6 @@ _FIGURES_NOTE: Final = "A notebook shows figures by itself; here add `plt.show()
 
 @dataclass(frozen=True, slots=True)
 class _Script:
-    """The parts of the script."""
-
     code: str
     main: str
     """The code that runs the check; empty if there is none, or if a script cannot run it."""
@@ -81,7 +79,6 @@ def _build(run: RunState, started: RunStarted, solution: Solution, trace: Path, 
 
 
 def _has_output(observed: Observation, kind: str, mime: str = "") -> bool:
-    """Return whether there is an output of this kind, and of this MIME type if given."""
     found = [output for output in observed.outputs if output.get("output_type") == kind]
     return (
         any(mime in data for output in found if isinstance(data := output.get("data"), dict)) if mime else bool(found)
@@ -114,7 +111,6 @@ def _printable(char: str) -> str:
 
 
 def _wrap(line: str) -> str:
-    """Wrap a long line, preserving its indentation."""
     if len(line) <= _WIDTH:
         return line
     indent = " " * (len(line) - len(line.lstrip()))
@@ -124,7 +120,6 @@ def _wrap(line: str) -> str:
 def _docstring_paragraphs(
     parts: _Script, run: RunState, started: RunStarted, verdict: Verdict, trace: str
 ) -> Iterator[str]:
-    """Yield the information for readers of the script, one paragraph each."""
     when = f"{datetime.fromtimestamp(run.started_at, UTC):%Y-%m-%d}"
     yield (
         f"Explored on {when} by exploracoder_jupyter {started.version}, model {started.model}: run {run.run_id} in "

@@ -69,8 +69,6 @@ _OFFERED = "The solution of this run is already in a cell, or this front end doe
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The request of a cell, completed from the recorded run that it resumes or replays."""
-
     call: Call
     task: str
     layers: list[Layer]
@@ -186,7 +184,6 @@ class Commands:
         return order, forks
 
     def _follow(self, run: Run, *, background: bool, forks: Forks) -> None:
-        """Follow the run to its end or, in the background, until this kernel was forked."""
         try:
             run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
         except KeyboardInterrupt:
@@ -342,7 +339,6 @@ class Commands:
         return notebook.parent if notebook else Path.cwd()
 
     def _folder(self) -> Path | None:
-        """The folder of the notebook, as the kernel knows it from its start."""
         notebook = find_notebook(self._shell)
         return notebook.parent if notebook else None
 

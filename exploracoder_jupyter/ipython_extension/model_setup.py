@@ -58,7 +58,6 @@ def _parse(line: str) -> Namespace:
 
 
 def _choose(answer: dict[str, Any], write: Callable[[str], None]) -> _Choice:
-    """List the models and ask for the number of one."""
     found = answer["endpoints"]
     choices = [_Choice(one["base_url"], one["url"], model) for one in found for model in one["models"]]
     if not choices:

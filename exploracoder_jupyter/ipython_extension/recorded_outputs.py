@@ -69,5 +69,4 @@ def _value(mime: str, value: Any) -> Any:
 
 
 def _join(text: str | list[str]) -> str:
-    """Join the lines as which notebooks may store a text."""
     return text if isinstance(text, str) else "".join(text)

@@ -28,7 +28,6 @@ def copy_files(kept: FilesKept, into: Path) -> str:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy one file; return why that failed, or an empty string."""
     try:
         if source.is_symlink():
             return "is a link"

@@ -63,7 +63,6 @@ def _for_search(arguments: str) -> tuple[str, ...]:
 
 
 def _for_export(arguments: str) -> tuple[str, ...]:
-    """Return the option and its choices; IPython completes paths."""
     *before, token = arguments.split(" ")
     if before and before[-1] == "--to":
         return FORMS

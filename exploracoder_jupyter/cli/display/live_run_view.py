@@ -44,8 +44,6 @@ _OUTCOME_STYLES: dict[CandidateState, tuple[str, str]] = {
 
 
 class _PipeSafeConsole(Console):
-    """A console that tolerates a closed pipe."""
-
     def on_broken_pipe(self) -> None:
         """Stop printing; the run continues."""
         self.quiet = True
@@ -120,7 +118,6 @@ def _render_candidates(row: Section) -> Text:
 
 
 def _last_problem(candidates: tuple[Attempt, ...]) -> str:
-    """Return the last error of code that ran, at most 100 characters."""
     problems = [
         candidate.note for candidate in candidates if candidate.note and candidate.state not in ("duplicate", "no code")
     ]

@@ -55,7 +55,6 @@ def show_evaluation() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def _changing_line(initial: str) -> Iterator[Callable[[str], None] | None]:
-    """Provide a function that replaces the line; none without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -89,7 +89,6 @@ _KINDS: dict[object, Kind] = {bool: "flag", int: "whole", float: "number", Liter
 
 
 def _option_of(row: SettingField, option: Option) -> Option:
-    """Return the option of a setting, completed from the setting."""
     kind = option.kind or _KINDS.get(get_origin(row.type) or row.type, "text")
     default = f"{row.default:g}" if isinstance(row.default, float) else row.default
     # the help ends with the default value unless it is none or 0, or says that a list is given by repetition

@@ -71,7 +71,6 @@ def _with_test_selector(words: list[str]) -> list[str]:
 
 
 def _to_sentence(message: str) -> str:
-    """Rewrite argparse's message as a sentence."""
     if choice := _CHOICE.search(message):
         if message.startswith("argument COMMAND"):
             return f"There is no command {choice['unknown']!r}."
@@ -88,6 +87,5 @@ def _to_sentence(message: str) -> str:
 
 
 def _unrecognized_options(message: str) -> Iterator[str]:
-    """Yield the options in argparse's message about unrecognized arguments."""
     words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
     yield from (word.partition("=")[0] for word in words if word.startswith("-"))

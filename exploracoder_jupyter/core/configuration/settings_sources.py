@@ -173,7 +173,6 @@ def _unknown_setting(option: str, path: Path | None = None) -> UsageError:
 
 
 def _invalid_setting(error: ValidationError) -> UsageError:
-    """Return the first of pydantic's errors as a sentence that names the setting and its flag."""
     first = error.errors()[0]
     option = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unexpected_keyword_argument":
@@ -189,7 +188,6 @@ def _invalid_setting(error: ValidationError) -> UsageError:
 
 
 def _flag_of(option: str) -> str:
-    """Return the flag that sets this option, in parentheses; empty if there is none."""
     flag = next((known.flag for known in OPTIONS if known.places and f"{known.section}.{known.field}" == option), "")
     return f" ({flag})" if flag else ""
 

@@ -129,7 +129,6 @@ def _trace_view(trace: TraceSummary, reach: Reach) -> TraceView:
 
 
 def _when(view: TraceView) -> str:
-    """Return when the run began, or else when its trace was last written, to the minute."""
     return datetime.fromtimestamp(view.started or view.changed).strftime("%Y-%m-%d %H:%M")
 
 
@@ -138,7 +137,6 @@ def _line(view: TraceView) -> str:
 
 
 def _location(view: TraceView) -> Iterator[str]:
-    """Yield the path of the trace, and notes on what can be done with it."""
     yield view.path
     if view.gone:
         yield "(its trace is gone)"

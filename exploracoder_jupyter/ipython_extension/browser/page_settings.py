@@ -104,7 +104,6 @@ def _text(value: object) -> str:
 
 
 def _problem(name: str, text: str) -> str:
-    """Return why this value cannot be set; empty if it can."""
     if name not in _NAMES:
         return "The page cannot change this setting."
     row = _ROWS[name]

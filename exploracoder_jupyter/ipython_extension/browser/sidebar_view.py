@@ -101,7 +101,6 @@ def _limits(state: RunState) -> dict[str, JsonValue]:
 
 
 def _money(state: RunState) -> str:
-    """Describe what was spent in money, with its limit, and the cached tokens; empty if there is neither."""
     usage, limit = state.usage, _limits(state).get("cost")
     parts = [f"{usage.cached_tokens:,} tokens cached"] if usage.cached_tokens else []
     if usage.cost is not None:

@@ -129,7 +129,6 @@ def _solution(state: RunState) -> str:
 
 
 def _latest(state: RunState) -> str:
-    """Render the candidate that ran last, with the first lines of what it printed."""
     attempt = latest(state)
     if attempt is None or attempt.observation is None:
         return ""
@@ -139,7 +138,6 @@ def _latest(state: RunState) -> str:
 
 
 def _sections(state: RunState) -> str:
-    """Render what was tried; at the end under a summary that opens it."""
     rows = "".join(_row(row, over=state.over) for row in state.shown_sections)
     listed = f'<ul style="{_LIST}">{rows}</ul>' if rows else ""
     if not listed or not state.over:

@@ -51,7 +51,6 @@ def outputs_as_html(outputs: Sequence[Output]) -> str:
 
 
 def _merged(outputs: Sequence[Output]) -> Iterator[tuple[str, Output]]:
-    """Yield each output with its text; outputs of streams that follow each other are one."""
     printed = ""
     for output in outputs:
         if output.get("output_type") == "stream":

@@ -144,5 +144,4 @@ def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt
 
 
 def _carried_code(row: Section) -> str:
-    """Return the code that was carried forward from this subtask, or an empty string."""
     return row.selected.candidate.code if row.selected and row.selected.state == "ok" else ""

@@ -44,7 +44,6 @@ def send_variables(
 
 
 def _write(name: str, namespace: Mapping[str, object], folder: str, *, pickled: bool) -> str:
-    """Write one variable; return why that failed, or an empty string."""
     try:
         dump([name], namespace, folder, pickled=pickled)
     except (VariableTransferError, ImportError, OSError) as error:

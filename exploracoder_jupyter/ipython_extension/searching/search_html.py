@@ -144,7 +144,6 @@ def _paragraphs(hit: Hit) -> Iterator[str]:
 
 
 def _fitting_paragraphs(prose: str) -> list[str]:
-    """Split the prose into paragraphs, as many as fit."""
     found: list[str] = []
     size = 0
     for paragraph in re.split(r"\n\s*\n", prose.strip()):
@@ -156,7 +155,6 @@ def _fitting_paragraphs(prose: str) -> list[str]:
 
 
 def _short_signature(hit: Hit) -> str:
-    """Return the signature, or its first parameters if it is long."""
     limit = max(_MIN_SIGNATURE, _LINE_LENGTH - len(hit.path))
     if len(hit.signature) <= limit:
         return hit.signature

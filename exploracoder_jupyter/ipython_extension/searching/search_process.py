@@ -78,7 +78,6 @@ def _parse_output(body: bytes, *, status: int, last: str) -> Results:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End the process and its children: with an interrupt, or by force if it does not end in time."""
     process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         process.wait(PATIENCE)

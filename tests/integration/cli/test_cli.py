@@ -94,13 +94,6 @@ def test_a_task_is_solved_and_its_solution_needs_nothing_of_ours(tmp_path, _cach
     subprocess.run([sys.executable, "-I", "-c", program], check=True, cwd=tmp_path)
 
 
-def test_a_failed_check_is_a_negative_result(explora, tmp_path):
-    done = explora(*SMALL_RUN, "--check", "assert middle == 123456", "--candidates", "2", "--out", "t.ipynb")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("Unsolved: ")
-    _valid(tmp_path / "t.ipynb")
-
-
 def test_a_library_that_cannot_be_imported_is_named(explora, tmp_path, monkeypatch):
     site = tmp_path / "site"
     (site / "brokenlib").mkdir(parents=True)

@@ -61,15 +61,8 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
 
 
-def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
-    (tmp_path / "none.toml").touch()
-    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
-    python = tmp_path / "python"
-    python.write_text(
-        f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/arguments\necho \'{{"query": "q", "results": []}}\'\n'
-    )
-    python.chmod(0o700)
-    configured = {"sandbox": {"engine_python": str(python), "kernel": "weak"}, "endpoint": {"base_url": "vllm"}}
+def test_a_search_is_the_command_with_what_is_set_here(engine, tmp_path):
+    configured = {**engine(kernel="weak"), "endpoint": {"base_url": "vllm"}}
     finder = LibrarySearcher(jupyter=False, configured=lambda: configured)
     assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
     arguments = (tmp_path / "arguments").read_text().splitlines()

@@ -8,6 +8,7 @@ from pathlib import Path
 import nh3
 import pytest
 
+from exploracoder_jupyter.core import types
 from exploracoder_jupyter.core.events import (
     CandidateObserved,
     CandidateSelected,
@@ -25,18 +26,6 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.run_state.run_wording import cost, describe, headline
-from exploracoder_jupyter.core.types import (
-    Environment,
-    ErrorInfo,
-    Exchange,
-    Introduction,
-    Observation,
-    Sampling,
-    Selection,
-    Task,
-    Usage,
-    Verdict,
-)
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
@@ -82,7 +71,7 @@ def card(state, now=None, **options):
 
 
 def called(**usage):
-    return ModelCalled(Exchange(1, "plan", "", "m", (), Sampling(), (), Usage(calls=1, **usage)))
+    return ModelCalled(types.Exchange(1, "plan", "", "m", (), types.Sampling(), (), types.Usage(calls=1, **usage)))
 
 
 class Elements(HTMLParser):
@@ -115,7 +104,7 @@ def test_it_needs_no_list_of_what_was_tried_where_the_cells_stand_below():
 
 
 def test_during_a_run_it_has_the_step_and_the_latest_output():
-    seen = CandidateObserved("2.1r1", Observation("ok", text="45\n"))
+    seen = CandidateObserved("2.1r1", types.Observation("ok", text="45\n"))
     events = [seen if getattr(event, "candidate", "") == "2.1r1" else event for event in complete_events()]
     moments = list(states(recorded(events)))
     state = next(state for state in reversed(moments) if state.last_observed == "2.1r1")
@@ -153,9 +142,9 @@ def test_figures_and_tables_are_shown_and_long_texts_shortened():
 
 
 def test_nothing_in_it_can_act_whatever_a_task_a_model_or_an_output_says():
-    start = started(HOSTILE, model=HOSTILE, environment=Environment("", "", "", HOSTILE, ""))
-    start = replace(start, task=Task(HOSTILE, (HOSTILE,)))
-    error = CandidateObserved("1.1", Observation("error", error=ErrorInfo(HOSTILE, HOSTILE)))
+    start = started(HOSTILE, model=HOSTILE, environment=types.Environment("", "", "", HOSTILE, ""))
+    start = replace(start, task=types.Task(HOSTILE, (HOSTILE,)))
+    error = CandidateObserved("1.1", types.Observation("error", error=types.ErrorInfo(HOSTILE, HOSTILE)))
     proposals = (planned(HOSTILE), SubtaskStarted("1", ()), proposed("1.1", HOSTILE), error)
     end = (SubtaskFinished("1", "failed", HOSTILE), finished("unchecked", HOSTILE, reason=HOSTILE))
     state = after(start, Notice(HOSTILE), *proposals, *end)
@@ -183,12 +172,12 @@ def test_it_has_the_colours_of_the_theme_and_a_live_region_where_no_page_has_one
 def test_an_error_is_marked_by_more_than_its_colour_and_announced(in_page):
     """Issue 14, item 24: it was shown in a neutral box."""
     begun = after(RUNNING[0], finished("stopped"))
-    for state in (RunState(task=Task("", ("nx",))), begun):
+    for state in (RunState(task=types.Task("", ("nx",))), begun):
         refused = card(with_failure(state, "There is no such library.", at=1.0), in_page=in_page)
         page = refused["text/html"]
         assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
         assert "color:var(--jp-error-color1" in page and refused["text/plain"].startswith("There is no such library.")
-    stopped = with_failure(RunState(task=Task("", ("nx",))), "Stopped. It was stopped.", at=1.0, stopped=True)
+    stopped = with_failure(RunState(task=types.Task("", ("nx",))), "Stopped. It was stopped.", at=1.0, stopped=True)
     page = card(stopped, in_page=in_page)["text/html"]
     assert 'role="alert"' not in page and "Failed." not in page
 
@@ -208,7 +197,7 @@ def test_the_plan_and_its_candidates_are_followed():
         proposed("1.4", "", problem="the reply holds no code."),
         failed("1.1"),
         ran("1.2"),
-        CandidateSelected(Selection("1", "1.2", ("it ran",))),
+        CandidateSelected(types.Selection("1", "1.2", ("it ran",))),
         SubtaskFinished("1", "done"),
     )
     first, second = state.planned
@@ -224,7 +213,7 @@ def test_the_plan_and_its_candidates_are_followed():
 
 def test_many_candidates_are_counted_and_the_last_ones_shown():
     events = [event for n in range(1, 21) for event in (proposed(f"s{n}", "x"), failed(f"s{n}"))]
-    state = after(START, *events, CandidateSelected(Selection("solution", "s2", ())))
+    state = after(START, *events, CandidateSelected(types.Selection("solution", "s2", ())))
     page = card(state, cells=False)["text/html"]
     assert "11 failed, then " in page
     assert "s2 failed, kept as experience" in page
@@ -249,7 +238,7 @@ def test_the_activity_is_the_subtask_by_its_position_and_at_last_the_solution():
         (Progress("Indexing networkx", 3, 10), "Indexing networkx (3 of 10)"),
         (Progress("Indexing networkx", 3), "Indexing networkx (3)"),
         (Progress("Indexing networkx"), "Indexing networkx"),
-        (LibraryRead((), 1200, Introduction("")), "1,200 APIs known; planning."),
+        (LibraryRead((), 1200, types.Introduction("")), "1,200 APIs known; planning."),
     ],
 )
 def test_the_headline_says_what_is_being_done(event, expected):
@@ -286,7 +275,7 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
 
 
 def test_a_program_that_failed_its_check_is_distinguished_from_a_crash():
-    unmet = CandidateObserved("s1", Observation("error", unmet="check"))
+    unmet = CandidateObserved("s1", types.Observation("error", unmet="check"))
     state = after(START, PLAN, proposed("s1", "x"), proposed("s2", "x"), unmet, failed("s2"))
     assert describe(state.solution_section) == "2 tried: 1 ran, but its check failed, 1 failed"
 
@@ -309,7 +298,7 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_t
     usage = {"prompt_tokens": 900, "completion_tokens": 100}
     state = after(START, called(**usage), PLAN, proposed("1.1", "x"), ran("1.1"))
     assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
-    end = RunFinished(Verdict("unsolved", "Nothing ran."), None, Usage(3, 10, 5, 1.0, 7))
+    end = RunFinished(types.Verdict("unsolved", "Nothing ran."), None, types.Usage(3, 10, 5, 1.0, 7))
     assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
 
 
@@ -335,7 +324,7 @@ def test_time_that_it_waits_for_the_user_or_after_it_broke_off_does_not_count():
 
 def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
     """Issue 14, item 20: the clock counted from the call, and the end from the engine's start."""
-    end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=40.0))
+    end = RunFinished(types.Verdict("unchecked", ""), None, types.Usage(seconds=40.0))
     state = replace(after(START, PLAN), called_at=990.0)
     before = state.seconds(1050.0)
     over = fold(state, Record(9, 1050.0, end))
