@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from textwrap import fill
 from typing import Final
 
@@ -14,13 +15,16 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.run_state import SOLUTION, RunState
 from exploracoder_jupyter.core.types import Observation, Solution, Verdict
-from exploracoder_jupyter.export import notebook_dependencies
 from exploracoder_jupyter.export.pinned_requirements import Dependencies, find_dependencies
 from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
 from exploracoder_jupyter.export.solution_check import render_main_block
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import ALWAYS_DEFINED, names_in, unbound_names
+from exploracoder_jupyter.text.python_code import parse_python
 from exploracoder_jupyter.trace.final_solution import final_solution
 from exploracoder_jupyter.trace.module_distributions import unconditional_imports
 from exploracoder_jupyter.trace.trace_paths import FOLDER
+
+_FILE = re.compile(r"[\w .()+@~/\\-]{1,200}\.\w{1,12}")
 
 _WIDTH: Final = 100
 _NO_VERDICT: Final = "The run is still active, or was cut off."
@@ -71,10 +75,10 @@ def _build(run: RunState, started: RunStarted, solution: Solution, trace: Path, 
     whole = f"{code}\n{main}"
     folder = trace.resolve().parent
     workdir = folder.parent if folder.name == FOLDER else folder
-    lacks = notebook_dependencies.needed_variables(whole, started.task.uses)
+    lacks = needed_variables(whole, started.task.uses)
     libraries = run.library.libraries if run.library else ()
     requirements = find_dependencies(whole, libraries, started.environment, pinned=pinned, whole=bool(lacks))
-    files = notebook_dependencies.needed_files(whole, workdir, observed.files)
+    files = needed_files(whole, workdir, observed.files)
     return _Script(code, main, observed, lacks, files, requirements)
 
 
@@ -131,7 +135,7 @@ def _docstring_paragraphs(
         yield f"It uses variables of the explored notebook: {', '.join(parts.lacks)}."
     if parts.files:
         yield f"It reads files: {', '.join(parts.files)}."
-    if paths := notebook_dependencies.home_paths(parts.code):
+    if paths := home_paths(parts.code):
         yield f"Replace ~, which stands for a home folder omitted from the trace, by the full path: {', '.join(paths)}."
     if parts.needs.unknown:
         names = ", ".join(parts.needs.unknown)
@@ -157,3 +161,37 @@ def _guards(parts: _Script) -> Iterator[str]:
         yield "from pathlib import Path\n"
         yield f"if _absent := [name for name in {[*parts.files]!r} if not Path(name).exists()]:"
         yield "    raise SystemExit(f\"Not in the folder where this runs: {', '.join(_absent)}.\")"
+
+
+def needed_variables(code: str, uses: Container[str]) -> list[str]:
+    """Return the names that the code reads but never binds, and those of `uses` that it reads before binding them."""
+    if any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(parse_python(code))):
+        return sorted(
+            name for name in unbound_names(code) or () if name in uses
+        )  # the rest may come from the star import
+    names = names_in(code)
+    before = {name for name in unbound_names(code) or () if name in uses}
+    return sorted((names.read - names.bound - ALWAYS_DEFINED) | before)
+
+
+def needed_files(code: str, folder: Path, written: Container[str]) -> list[str]:
+    """Return relative paths in the code's strings that are files in the folder and were not written by the code."""
+    found = dict.fromkeys(
+        text for text in _string_constants(code) if _FILE.fullmatch(text) and not PurePosixPath(text).is_absolute()
+    )
+    return [text for text in found if text not in written and (folder / text).is_file()]
+
+
+def home_paths(code: str) -> list[str]:
+    """Return paths in the code's strings that start with `~`, by which traces replace home folders.
+
+    Empty if the code calls `expanduser`, because it then handles `~` itself.
+    """
+    found = dict.fromkeys(text for text in _string_constants(code) if re.match(r"~[/\\]\w", text))
+    return [] if "expanduser" in code else [" ".join(text.split())[:200] for text in found]
+
+
+def _string_constants(code: str) -> Iterator[str]:
+    for node in ast.walk(parse_python(code)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value

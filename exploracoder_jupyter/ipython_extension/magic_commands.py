@@ -37,9 +37,9 @@ from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
@@ -52,7 +52,6 @@ from exploracoder_jupyter.ipython_extension.searching.search_results import Resu
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
-from exploracoder_jupyter.ipython_extension.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Repository, Resume, Start
 from exploracoder_jupyter.protocol.run_controls import Replan

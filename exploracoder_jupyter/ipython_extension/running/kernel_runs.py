@@ -23,8 +23,8 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
 from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,

@@ -6,7 +6,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from html import escape
+from typing import NamedTuple, cast
+
+from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
@@ -18,10 +21,15 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, reso
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
-from exploracoder_jupyter.ipython_extension.searching.search_progress import LineProgress, OutputProgress
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+
+_QUIET = (
+    "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif);"
+    "font-size:var(--jp-ui-font-size1, 13px)"
+)
+_MAX_LENGTH = 120
 
 _MAX_RESULTS = 1000
 _EXAMPLE = "For example: %explora search networkx shortest path"
@@ -154,3 +162,50 @@ def _newly_read(results: Results) -> str:
     names = [f"{library.name} {library.version}".strip() for library in results.libraries if not library.cached]
     were = "was" if len(names) == 1 else "were"
     return f"{', '.join(names)} {were} read; the results are cached for the next search." if names else ""
+
+
+class OutputProgress:
+    """An output of the cell, created at the first update."""
+
+    def __init__(self) -> None:
+        self._handle: DisplayHandle | None = None
+
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        bundle = _bundle(f"{text[:_MAX_LENGTH]} …")
+        if self._handle:
+            self._handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle = cast(DisplayHandle, display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+    def close(self, text: str = "") -> None:
+        """Replace the text by a final one, or remove it."""
+        if self._handle:
+            self._handle.update(_bundle(text), raw=True)  # type: ignore[no-untyped-call]
+
+
+class LineProgress:
+    """One line of a terminal; silent if standard output is not a terminal."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        self._write(f"{''.join(filter(str.isprintable, text))[: _MAX_LENGTH - 40]} ...")
+
+    def close(self, text: str = "") -> None:
+        """Remove the line."""
+        if self._width:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        if sys.stdout.isatty():
+            sys.stdout.write(f"\r{text:<{self._width}}{'' if text else chr(13)}")
+            sys.stdout.flush()
+            self._width = len(text)
+
+
+def _bundle(text: str) -> dict[str, str]:
+    html = f'<div style="{_QUIET}">{escape(text)}</div>' if text else ""
+    return {"text/plain": text, "text/html": html}

@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
-from exploracoder_jupyter.ipython_extension.searching import search_process, search_progress
+from exploracoder_jupyter.ipython_extension.searching import search_magic, search_process
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
 
@@ -130,7 +130,7 @@ def test_only_what_was_read_is_reported_as_read(engine, monkeypatch, cached, not
         return Handle()
 
     shown = []
-    monkeypatch.setattr(search_progress, "display", display)
+    monkeypatch.setattr(search_magic, "display", display)
     names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
     configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
     LibrarySearcher(jupyter=True, configured=lambda: configured).search("alib,blib what it does")

@@ -12,7 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
 
 
 @pytest.fixture
