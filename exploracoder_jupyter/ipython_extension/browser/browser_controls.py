@@ -27,31 +27,7 @@ from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_
 from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
 from exploracoder_jupyter.ipython_extension.running.manual_steering import RunControl, apply_control
-from exploracoder_jupyter.protocol.browser_messages import (
-    VERSION,
-    ChangeRepository,
-    CleanMessage,
-    Done,
-    ExportTrace,
-    FromKernel,
-    Hello,
-    Here,
-    Opening,
-    RunView,
-    Sync,
-    TraceView,
-    Welcome,
-    WhoMessage,
-    parse_control,
-    to_comm_data,
-)
-from exploracoder_jupyter.protocol.form_messages import (
-    FindModels,
-    ListLibraries,
-    ReadSettings,
-    SaveSettings,
-    TryModel,
-)
+from exploracoder_jupyter.protocol import browser_messages, form_messages
 
 HANDSHAKE_SECONDS = 0.5
 """How long a calling cell waits for the hello of its page."""
@@ -91,10 +67,10 @@ class Controls:
         """Whether a page has sent a hello."""
         return self._link is not None and self._pages.any
 
-    def broadcast(self, message: FromKernel) -> None:
+    def broadcast(self, message: browser_messages.FromKernel) -> None:
         """Send a message to all pages."""
         if self._link:
-            self._link.send(to_comm_data(message))
+            self._link.send(browser_messages.to_comm_data(message))
 
     def assign_owner(self, run: LiveRun) -> None:
         """Make the page of the calling cell the owner of a run without one, if the page has sent a hello."""
@@ -119,16 +95,20 @@ class Controls:
         """Request the removal of explorations from this session's notebook; return whether a page shows it."""
         has_page = bool(self._pages.find(session))
         if has_page:
-            self.broadcast(CleanMessage(session=session, keep_solution=keep_solution))
+            self.broadcast(browser_messages.CleanMessage(session=session, keep_solution=keep_solution))
         return has_page
 
     def _open(self, reason: Literal["call", "hello"]) -> None:
         if self._link:
             with self._views() as views:
-                self._link.open(to_comm_data(Opening(package=__version__, reason=reason, runs=views)))
+                self._link.open(
+                    browser_messages.to_comm_data(
+                        browser_messages.Opening(package=__version__, reason=reason, runs=views)
+                    )
+                )
 
     @contextmanager
-    def _views(self) -> Iterator[list[RunView]]:
+    def _views(self) -> Iterator[list[browser_messages.RunView]]:
         """Yield all runs and pause their updates: an older view must not be sent after the end of a run."""
         with ExitStack() as paused:
             lives = [run.live for run in self.runs.all]
@@ -149,31 +129,43 @@ class Controls:
         request = number if isinstance(number, int) else 0
 
         def reply(message: BaseModel) -> None:
-            answer(to_comm_data(message))
+            answer(browser_messages.to_comm_data(message))
 
         _answer_errors(request, reply, lambda: self._handle(data, request, reply))
 
     def _handle(self, data: object, request: int, reply: Reply) -> None:
-        if isinstance(data, Mapping) and data.get("type") == "hello" and data.get("version") != VERSION:
+        if (
+            isinstance(data, Mapping)
+            and data.get("type") == "hello"
+            and data.get("version") != browser_messages.VERSION
+        ):
             problem = f"JupyterLab's extension and the kernel's package do not match. {_UPDATE}"
-            return reply(Done(request=request, problem=problem))
+            return reply(browser_messages.Done(request=request, problem=problem))
         try:
-            message = parse_control(data)
+            message = browser_messages.parse_control(data)
         except ValidationError:
-            return reply(Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}"))
+            return reply(
+                browser_messages.Done(request=request, problem=f"The kernel does not know this request. {_UPDATE}")
+            )
         match message:
-            case Hello():
+            case browser_messages.Hello():
                 self._handle_hello(message, reply)
-            case Here():
+            case browser_messages.Here():
                 self._pages.confirm(message.page, message.run)
-            case ListLibraries() | ReadSettings() | SaveSettings() | FindModels() | TryModel():
+            case (
+                form_messages.ListLibraries()
+                | form_messages.ReadSettings()
+                | form_messages.SaveSettings()
+                | form_messages.FindModels()
+                | form_messages.TryModel()
+            ):
                 if (forms := self._forms) is None:
-                    return reply(Done(request=request, problem="This kernel has no shell."))
+                    return reply(browser_messages.Done(request=request, problem="This kernel has no shell."))
                 _start_thread(request, reply, lambda: reply(forms.answer(message)))
             case _:
                 self._handle_for_run(message, reply)
 
-    def _handle_hello(self, hello: Hello, reply: Reply) -> None:
+    def _handle_hello(self, hello: browser_messages.Hello, reply: Reply) -> None:
         self._pages.add(hello.page, hello.session)
         if notebook := served_notebook(hello.notebook):
             self._notebooks[hello.session] = notebook
@@ -185,9 +177,9 @@ class Controls:
         self._open("hello")
         traces = self._earlier_traces(hello.session)
         with self._views() as views:
-            reply(Welcome(request=hello.request, runs=views, traces=traces))
+            reply(browser_messages.Welcome(request=hello.request, runs=views, traces=traces))
 
-    def _earlier_traces(self, session: str) -> list[TraceView]:
+    def _earlier_traces(self, session: str) -> list[browser_messages.TraceView]:
         shown = [run.state for run in self.runs.all if run.live.context.cell]
         traces = [state.trace for state in shown if state.trace]
         notebook = self.notebook(session)
@@ -198,49 +190,53 @@ class Controls:
     def _handle_for_run(self, message: RunControl, reply: Reply) -> None:
         run = self.runs.find(message.run)
         if run is None:
-            return reply(Done(request=message.request, problem="This kernel no longer knows this run."))
+            return reply(
+                browser_messages.Done(request=message.request, problem="This kernel no longer knows this run.")
+            )
         match message:
-            case Sync():
+            case browser_messages.Sync():
                 owner = run.live.owner
                 if owner in ("", message.page):
                     return self._hand_over(run, message, reply)
                 _start_thread(message.request, reply, lambda: self._ask_owner(run, message, owner, reply))
-            case ExportTrace():
+            case browser_messages.ExportTrace():
                 _start_thread(message.request, reply, lambda: reply(_export(run, message.request)))
-            case ChangeRepository():
+            case browser_messages.ChangeRepository():
                 _start_thread(message.request, reply, lambda: reply(self._change(run, message)))
             case _:
-                reply(Done(request=message.request, problem=apply_control(run, message)))
+                reply(browser_messages.Done(request=message.request, problem=apply_control(run, message)))
 
-    def _change(self, run: Run, message: ChangeRepository) -> Done:
+    def _change(self, run: Run, message: browser_messages.ChangeRepository) -> browser_messages.Done:
         python = self._forms.engine_python() if self._forms else None
         try:
-            return Done(request=message.request, said=run.change_repository(message.action, engine_python=python))
+            return browser_messages.Done(
+                request=message.request, said=run.change_repository(message.action, engine_python=python)
+            )
         except ExploraError as error:
-            return Done(request=message.request, problem=str(error))
+            return browser_messages.Done(request=message.request, problem=str(error))
 
-    def _ask_owner(self, run: Run, sync: Sync, owner: str, reply: Reply) -> None:
+    def _ask_owner(self, run: Run, sync: browser_messages.Sync, owner: str, reply: Reply) -> None:
         """Hand the run over, unless its owner confirms that it still shows it, or the owner has changed by now."""
         key = run.live.context.key
-        ask = partial(self.broadcast, WhoMessage(run=key))
+        ask = partial(self.broadcast, browser_messages.WhoMessage(run=key))
         confirmed = self._pages.wait_for_confirmation(owner, key, ask, seconds=scale_limit(_OWNER_SECONDS))
         self._hand_over(run, sync, reply, keep_owner=confirmed or run.live.owner != owner)
 
-    def _hand_over(self, run: Run, sync: Sync, reply: Reply, *, keep_owner: bool = False) -> None:
+    def _hand_over(self, run: Run, sync: browser_messages.Sync, reply: Reply, *, keep_owner: bool = False) -> None:
         if not keep_owner:
             run.live.set_owner(sync.page)
         with run.live.paused_updates:
             reply(run.live.snapshot(sync.request))
 
 
-def _export(run: Run, request: int) -> Done:
+def _export(run: Run, request: int) -> browser_messages.Done:
     if run.state.trace is None:
-        return Done(request=request, problem="There is no trace yet.")
+        return browser_messages.Done(request=request, problem="There is no trace yet.")
     try:
         path = export_trace(Path(run.state.trace), "")
     except (ExploraError, OSError) as error:
-        return Done(request=request, problem=str(error))
-    return Done(request=request, said=f"Written: {path}", link=run.live.link(path))
+        return browser_messages.Done(request=request, problem=str(error))
+    return browser_messages.Done(request=request, said=f"Written: {path}", link=run.live.link(path))
 
 
 def _start_thread(request: int, reply: Reply, work: Callable[[], None]) -> None:
@@ -253,7 +249,7 @@ def _answer_errors(request: int, reply: Reply, work: Callable[[], None]) -> None
         work()
     except Exception as error:
         problem = f"The kernel could not do this: {type(error).__name__}: {error}".splitlines()[0]
-        reply(Done(request=request, problem=problem))
+        reply(browser_messages.Done(request=request, problem=problem))
 
 
 class Pages:

@@ -87,7 +87,8 @@ def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
 
 def as_text(views: Sequence[TraceView], *, more: str = "") -> str:
     """Format each run as a line; `more` reports what is left out."""
-    return "\n".join([*map(_line, views), *([more] if more else [])])
+    rows = [(_when(one), one.outcome, one.task, one.libraries, one.cost, *_location(one)) for one in views]
+    return "\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])])
 
 
 def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
@@ -130,10 +131,6 @@ def _trace_view(trace: TraceSummary, reach: Reach) -> TraceView:
 
 def _when(view: TraceView) -> str:
     return datetime.fromtimestamp(view.started or view.changed).strftime("%Y-%m-%d %H:%M")
-
-
-def _line(view: TraceView) -> str:
-    return "  ".join(filter(None, (_when(view), view.outcome, view.task, view.libraries, view.cost, *_location(view))))
 
 
 def _location(view: TraceView) -> Iterator[str]:

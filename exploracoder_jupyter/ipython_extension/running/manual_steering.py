@@ -113,9 +113,10 @@ def build_continuation(state: RunState, request: Continue) -> Continuation:
     target, chosen = _target(state, request)
     ids = [row.id for row in state.planned]
     first = ids.index(target.id) if target else len(ids)
-    before = [row for row in state.planned[:first] if _carried_code(row)]
-    plan = [row.title for row in (*before, *state.planned[first:])]
-    code = [*map(_carried_code, before), *([request.code or chosen.candidate.code] if chosen else [])]
+    carried = [(row, row.selected) for row in state.planned[:first] if row.selected and row.selected.state == "ok"]
+    plan = [*(row.title for row, _ in carried), *(row.title for row in state.planned[first:])]
+    code = [selected.candidate.code for _, selected in carried]
+    code += [request.code or chosen.candidate.code] if chosen else []
     return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
@@ -141,7 +142,3 @@ def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt
     if row is None and request.subtask:
         raise UsageError(f"There is no subtask {request.subtask} in that run.")
     return row, None
-
-
-def _carried_code(row: Section) -> str:
-    return row.selected.candidate.code if row.selected and row.selected.state == "ok" else ""

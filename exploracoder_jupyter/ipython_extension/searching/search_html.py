@@ -106,10 +106,6 @@ def _body(hit: Hit) -> Iterator[str]:
         opened = " open" if len(described) <= _MAX_OPEN_PARAMETERS else ""
         names = f'<ul style="{_LIST}">{"".join(map(_parameter, described))}</ul>'
         yield f'<details{opened}><summary style="cursor:pointer"><strong>Parameters</strong></summary>{names}</details>'
-    yield from _footer(hit)
-
-
-def _footer(hit: Hit) -> Iterator[str]:
     if hit.returns:
         yield f"<strong>Returns</strong> {_prose(one_line(hit.returns, _MAX_ABOUT))}"
     if hit.see_also:
@@ -135,23 +131,18 @@ def _paragraphs(hit: Hit) -> Iterator[str]:
     prose = _SECTION.split(hit.documentation, maxsplit=1)[0]
     if hit.notes or hit.deprecated:
         prose = _VERSIONS.sub("", prose)
-    for number, paragraph in enumerate(_fitting_paragraphs(_DIRECTIVE.sub(r"\1:", prose))):
+    size = 0
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", _DIRECTIVE.sub(r"\1:", prose).strip())):
+        size += len(paragraph)
+        if number and size > _MAX_PROSE:
+            yield "…"
+            return
+        paragraph = paragraph[:_MAX_PROSE]
         words = " ".join(paragraph.split())
         rest = words.removeprefix(hit.description).strip() if number == 0 else words
         listed = re.search(r"^(?:\s|[-*•] |\d+[.)] )", paragraph, re.MULTILINE)
         if rest:
             yield f'<div style="white-space:pre-wrap">{_prose(paragraph)}</div>' if listed else _prose(rest)
-
-
-def _fitting_paragraphs(prose: str) -> list[str]:
-    found: list[str] = []
-    size = 0
-    for paragraph in re.split(r"\n\s*\n", prose.strip()):
-        size += len(paragraph)
-        if found and size > _MAX_PROSE:
-            return [*found, "…"]
-        found.append(paragraph[:_MAX_PROSE])
-    return found
 
 
 def _short_signature(hit: Hit) -> str:
