@@ -337,30 +337,6 @@ def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look"]
 
 
-def test_two_runs_share_the_comm(kernel, tab):
-    page = tab()
-    page.connect()
-    first = explore(page)["key"]
-    page.run("%%explora steered\nother", cell="another-cell")
-    page.until(lambda: len(page.states) == 2, "the second run")
-    second = next(key for key in page.states if key != first)
-    begun(page, second)
-    page.ask("plan", run=first, titles=["one"])
-    page.until(lambda: "control-1" in page.cells.get(first, {}), "its cell")
-    assert "control-1" not in page.cells.get(second, {})
-    assert page.states[second]["cell"] == "another-cell"
-
-
-def test_after_unloading_nobody_is_there(kernel, tab):
-    page = tab()
-    page.connect()
-    explore(page)
-    page.run("%unload_ext exploracoder_jupyter")
-    assert ended(kernel.order()["pid"])
-    page.run("%load_ext exploracoder_jupyter")
-    assert page.connect()["runs"] == []
-
-
 def siblings(folder, before):
     """Processes that have begun since then and are at work below the folder: a branch is nobody's child."""
     found = []
@@ -402,21 +378,3 @@ def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
     assert {"json", "collections"} <= set(names["imported"])
     assert {"pydantic", "statistics"} <= set(names["installed"])
     assert not {"__main__", "builtins"} & set(names["imported"])
-
-
-def test_a_page_reads_and_saves_settings_and_the_key_is_in_no_answer(kernel, tab, tmp_path):
-    page, key, config = tab(), "sk-very-secret-0123456789", tmp_path / "config.toml"
-    page.connect()
-    kernel.run(f"import os; before = dict(os.environ); os.environ['EXPLORACODER_CONFIG'] = {str(config)!r}")
-    try:
-        with busy(kernel, page):
-            before = page.ask("read_settings")
-            saved = page.ask("save_settings", values={"endpoint.model": "qwen", "budget.tokens": "10"}, key=key)
-            refused = page.ask("save_settings", values={"budget.tokens": "0"}, key="other")
-    finally:
-        kernel.run("os.environ.clear(); os.environ.update(before)")
-    assert (before["path"], before["key"]) == (str(config), "none")
-    assert {row["name"]: row["value"] for row in saved["settings"]}["endpoint.model"] == "qwen"
-    assert saved["key"] == "file" and list(refused["problems"]) == ["budget.tokens"]
-    assert key in config.read_text() and "other" not in config.read_text()
-    assert key not in json.dumps([before, saved, refused, page.events, page.displays])

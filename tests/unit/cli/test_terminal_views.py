@@ -147,15 +147,11 @@ def test_without_a_terminal_each_reported_event_is_one_line():
     assert sum("Reading networkx" in one for one in lines) == 1
 
 
-def test_a_reply_with_a_problem_is_reported():
-    assert "truncated" in _lines([_exchange("truncated")])[0]
-    assert _lines([_exchange()]) == []
-
-
 def test_the_same_problem_of_replies_is_reported_once():
     lines = _lines([_candidate(f"1.{n}", problem="the reply is empty.") for n in (1, 2, 3)])
     assert [one.partition("] ")[2] for one in lines] == ["Candidate 1.1 has no code: the reply is empty."]
-    assert len(_lines([_exchange("truncated"), _exchange("truncated"), _exchange("refused")])) == 2
+    truncated, refused = _lines([_exchange("truncated"), _exchange(), _exchange("truncated"), _exchange("refused")])
+    assert "truncated" in truncated and "refused" in refused
 
 
 def test_the_live_view_can_be_entered_without_a_terminal(capsys):
