@@ -38,7 +38,8 @@ def format_report(found: Mapping[str, JsonValue]) -> str:
     lines = [f"{name + ':':<13} {value}" for name, value in facts.items()]
     problems = found["problems"]
     if isinstance(problems, list) and problems:
-        lines += ["", "Problems:", *(f"- {_format_problem(problem)}" for problem in problems)]
+        lines += ["", "Problems:"]
+        lines += [f"- {one['what']} {one['remedy']}" if isinstance(one, dict) else f"- {one}" for one in problems]
     else:
         lines += ["", "No problems were found."]
     return "\n".join(lines)
@@ -58,7 +59,3 @@ def _format_value(value: JsonValue) -> str:
     if isinstance(value, list):
         return ", ".join(_format_value(inner) for inner in value) or "none"
     return {True: "yes", False: "no", None: "none"}[value] if value is None or isinstance(value, bool) else str(value)
-
-
-def _format_problem(problem: JsonValue) -> str:
-    return f"{problem['what']} {problem['remedy']}" if isinstance(problem, dict) else str(problem)

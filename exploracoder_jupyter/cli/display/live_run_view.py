@@ -77,16 +77,12 @@ class LiveView:
 
 def render_view(state: RunState, *, now: float) -> RenderableType:
     """Render the state of the run at `now`, in seconds since the epoch."""
-    parts: list[RenderableType] = [_render_header(state)]
+    about = (state.task.subject, state.model, state.isolation)
+    parts: list[RenderableType] = [Text(printable("  ".join(part for part in about if part)), style="dim")]
     parts += [Text(printable(notice.text), style="yellow") for notice in state.notices[-3:]]
     if state.shown_sections:
         parts.append(_render_table(state.shown_sections, over=state.over))
     return Group(*parts, _render_footer(state, now))
-
-
-def _render_header(state: RunState) -> Text:
-    about = (state.task.subject, state.model, state.isolation)
-    return Text(printable("  ".join(part for part in about if part)), style="dim")
 
 
 def _render_table(rows: Sequence[Section], *, over: bool) -> Table:

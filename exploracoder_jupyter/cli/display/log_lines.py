@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.one_line import one_line
-from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
+from exploracoder_jupyter.core.types import Candidate, Exchange, Observation, Plan, Status
 from exploracoder_jupyter.text.terminal_text import printable
 
 _STATUS_VERBS: dict[Status, str] = {
@@ -43,22 +43,15 @@ class EventLines:
 
     def _is_new(self, event: events.Event) -> bool:
         """Return whether the event has no problem or a new one, so that a recurring problem is reported only once."""
-        problem = _problem(event)
-        if not problem:
-            return True
+        problem: str | None = ""
+        if isinstance(event, events.ModelCalled):
+            problem = event.exchange.problem
+        elif isinstance(event, events.CandidateProposed):
+            problem = event.candidate.problem
         known = problem in self._problems
-        self._problems.add(problem)
+        if problem:
+            self._problems.add(problem)
         return not known
-
-
-def _problem(event: events.Event) -> str | None:
-    match event:
-        case events.ModelCalled():
-            return event.exchange.problem
-        case events.CandidateProposed():
-            return event.candidate.problem
-        case _:
-            return None
 
 
 def _describe_event(event: events.Event, titles: Mapping[str, str]) -> str | None:
@@ -110,7 +103,9 @@ def _describe_event(event: events.Event, titles: Mapping[str, str]) -> str | Non
         case events.InputsInvented():
             return f"Generated inputs for testing solutions: {'; '.join(item.title for item in event.inputs)}."
         case events.SolutionTested():
-            return _describe_test(event.candidate, event.results)
+            ran = sum(item.observation.ran for item in event.results)
+            inputs = plural(len(event.results), "generated input")
+            return f"Solution {event.candidate} ran to its end on {ran} of {inputs}."
         case events.SolutionJudged():
             return f"Solution {event.candidate} was judged {event.judgement.summary}."
         case events.RunFinished():
@@ -121,11 +116,6 @@ def _describe_search(event: events.KnowledgeSearched) -> str:
     found = [*event.apis[:3], *(f"“{item.title}”" for item in event.passages[:2])]
     result = f"found {', '.join(found)}" if found else "found nothing"
     return f"Searched again after {event.subject} ({event.made_of}): {result}."
-
-
-def _describe_test(candidate: str, results: Sequence[InputRun]) -> str:
-    ran = sum(item.observation.ran for item in results)
-    return f"Solution {candidate} ran to its end on {ran} of {plural(len(results), 'generated input')}."
 
 
 def _describe_steering(event: events.Steered) -> str:
