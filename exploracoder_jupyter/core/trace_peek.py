@@ -81,11 +81,10 @@ def _decode_after(_: str, found: str, rest: str) -> Any:
 
 def _read_summary(path: Path) -> TraceSummary:
     found = read_facts(path, "task", "verdict", "started", "run_id")
-    changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
     return TraceSummary(
         path,
-        changed,
+        path.stat().st_mtime,
         _parse_time(found["started"]),
         _clean_text(task.get("text")) if isinstance(task, dict) else "",
         _clean_text(verdict.get("outcome")) if isinstance(verdict, dict) else "",

@@ -87,9 +87,9 @@ class NotebookDisplay:
             _update(self._handle, bundle)
 
     def _take_button(self) -> None:
-        button, self._button = self._button, None
-        if button:
-            button.close()
+        if self._button:
+            self._button.close()
+        self._button = None
 
     def _bundle(self, state: RunState, hint: str, warning: str = "") -> dict[str, str]:
         in_page = self._in_page()
