@@ -127,7 +127,8 @@ def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: Interru
         print_note(request.estimate)
         return await aevaluate(request, progress=progress, started=started)
 
-    if results := run_cancellable(main, signals):
+    results = run_cancellable(main, signals)
+    if results is not None:
         return results
     if not folders:
         raise KeyboardInterrupt

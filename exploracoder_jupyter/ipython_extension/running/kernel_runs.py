@@ -118,9 +118,9 @@ class Run:
         if not self.state.patch or not self.state.trace:
             raise UsageError("This run has no patch.")
         folder = self.state.started.environment.folder if self.state.started else ""
-        said = change_repository(action, self.state.trace, repository=folder, engine_python=engine_python)
+        sentence = change_repository(action, self.state.trace, repository=folder, engine_python=engine_python)
         self.live.mark_patched(action == "apply")
-        return said
+        return sentence
 
     def join(self, seconds: float | None = None) -> None:
         """Wait until a detached run has ended and released its resources."""
