@@ -23,13 +23,9 @@ _PRE: Final = (
 
 def text(exploration: Exploration) -> str:
     """Status and reason, the solution, the cost, and the path of the trace."""
-    parts = [_headline(exploration)]
-    if exploration.solution:
-        parts.append(exploration.solution)
-    last = [_cost(exploration.usage)]
-    if exploration.trace:
-        last.append(f"Trace: {exploration.trace}")
-    return "\n\n".join([*parts, "\n".join(last)])
+    trace = f"\nTrace: {exploration.trace}" if exploration.trace else ""
+    parts = (_headline(exploration), exploration.solution, f"{_cost(exploration.usage)}{trace}")
+    return "\n\n".join(filter(None, parts))
 
 
 def html(exploration: Exploration) -> str:
@@ -37,7 +33,8 @@ def html(exploration: Exploration) -> str:
     shown = [f"<p><strong>{escape(_headline(exploration))}</strong></p>"]
     if exploration.solution:
         shown.append(_code(exploration.solution))
-        shown += [str(outputs_html(one.outputs, "the solution")) for one in _solutions(exploration)]
+        solutions = [one for one in exploration.candidates if one.subtask == "solution" and one.selected]
+        shown += [str(outputs_html(one.outputs, "the solution")) for one in solutions[:1]]
     shown.append(_tried(exploration.candidates))
     where = f" Trace: <code>{escape(str(exploration.trace))}</code>" if exploration.trace else ""
     shown.append(f"<p>{escape(_cost(exploration.usage))}{where}</p>")
@@ -45,32 +42,24 @@ def html(exploration: Exploration) -> str:
 
 
 def _headline(exploration: Exploration) -> str:
-    """`Solved: the check passed.`"""
     return f"{exploration.status.capitalize()}: {exploration.reason or 'no reason was recorded.'}"
 
 
 def _cost(usage: Usage) -> str:
-    """`6 model calls, 15,000 tokens, 8 executions`."""
     return f"{plural(usage.calls, 'model call')}, {describe_tokens(usage)}, {plural(usage.executions, 'execution')}."
-
-
-def _solutions(exploration: Exploration) -> list[TriedCode]:
-    """The candidate whose code is the solution, if it was run."""
-    return [one for one in exploration.candidates if one.subtask == "solution" and one.selected][:1]
 
 
 def _tried(candidates: tuple[TriedCode, ...]) -> str:
     if not candidates:
         return ""
     failed = sum(one.status not in ("ok", None) for one in candidates)
-    items = "".join(f"<li>{_line(one)}{_code(one.code)}</li>" for one in candidates)
+    items = ""
+    for one in candidates:
+        state = one.error or ("selected" if one.selected else one.status or "not run")
+        line = f"{escape(one.subtask)} <code>{escape(one.id)}</code>: {escape(state[:300])}"
+        items += f"<li>{line}{_code(one.code)}</li>"
     label = f"{plural(len(candidates), 'candidate')}, {failed} failed"
     return f"<details><summary>{label}</summary><ol>{items}</ol></details>"
-
-
-def _line(one: TriedCode) -> str:
-    state = one.error or ("selected" if one.selected else one.status or "not run")
-    return f"{escape(one.subtask)} <code>{escape(one.id)}</code>: {escape(state[:300])}"
 
 
 def _code(code: str) -> str:

@@ -111,7 +111,10 @@ async def aexplore(
     """The same as a coroutine. Cancelling it closes the trace; `steering` stops or steers it from another task."""
     names = (libraries,) if isinstance(libraries, str) else tuple(dict.fromkeys(libraries))
     task_in_repository = _pop_repository_task(target, options) if repo is not None else None
-    layer = _layer(options)
+    known = {option.dest for option in OPTIONS if option.section and option.places}
+    for unknown in options.keys() - known:
+        raise UsageError(f"explore() has no option {unknown!r}.{did_you_mean(unknown, known)}")
+    layer = nest_settings(options)
     folder = Path(workdir or Path.cwd())
     with ExitStack() as stack:
         given = variables or {}
@@ -143,11 +146,6 @@ async def execute_order(order: Order, listen: Listener, steering: RunSteering | 
 
 
 def _pop_repository_task(target: str, options: dict[str, Any]) -> RepositoryTask:
-    """Return what is written in a repository, removing its options.
-
-    Raises:
-        UsageError: there is no target.
-    """
     if not target:
         raise UsageError("`repo` requires a `target`.", remedy='For example: target="src/shop/cart.py::Cart"')
     tests = options.pop("tests", None) or ()
@@ -158,7 +156,6 @@ def _pop_repository_task(target: str, options: dict[str, Any]) -> RepositoryTask
 
 @contextmanager
 def _shown(progress: Progress) -> Iterator[Listener]:
-    """A listener that shows progress as asked: live on a terminal, else as lines."""
     if callable(progress):
         yield progress
     elif progress:
@@ -168,16 +165,3 @@ def _shown(progress: Progress) -> Iterator[Listener]:
             yield listen
     else:
         yield lambda record: None
-
-
-def _layer(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The settings that these options set.
-
-    Raises:
-        UsageError: one is unknown, or belongs to the command line alone.
-    """
-    known = {option.dest for option in OPTIONS if option.section and option.places}
-    for name in options:
-        if name not in known:
-            raise UsageError(f"explore() has no option {name!r}.{did_you_mean(name, known)}")
-    return nest_settings(options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import ExploraError
 
 if TYPE_CHECKING:
@@ -40,15 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="problem file (JSON lines) with which no sample may share text; can be repeated",
     )
     parser.add_argument("--resume", action="store_true", help="continue an interrupted command")
-    add_section_options(parser, ("endpoint", "retrieval"), place="command")
+    add_options(parser, place="command", sections=("endpoint", "retrieval"))
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Annotate a corpus and print the counts. Returns the exit status: 1 if no sample is usable.
-
-    Raises:
-        ExploraError: the corpus is empty, a library is unknown, or the model's endpoint fails.
-    """
+    """Annotate a corpus and print the counts. Returns the exit status: 1 if no sample is usable."""
     check_installed(arguments.library, arguments)
     import anyio
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.cli import (
@@ -36,39 +36,27 @@ _EPILOG = (
 class _Command(NamedTuple):
     name: str
     help: str
-    execute: Callable[[argparse.Namespace], int]
-    configure: Callable[[argparse.ArgumentParser], None] | None = None
+    module: ModuleType
+    """It has `execute`, and with arguments of its own `configure`."""
 
 
 _COMMANDS = (
-    _Command("run", "explore a library to solve a task; write a trace notebook", run.execute, run.configure),
-    _Command("check", "execute a trace again and report differences", check.execute, check.configure),
-    _Command("replay", "replay a recorded run without a model", replay.execute, replay.configure),
-    _Command("history", "list past explorations, in all folders", history.execute, history.configure),
-    _Command("index", "read and index libraries", index.execute, index.configure),
-    _Command("search", "find the APIs of a library that match a query", search.execute, search.configure),
-    _Command("snippets", "show or remove stored code snippets", snippets.execute, snippets.configure),
-    _Command("repo", "ask about the code of a repository, and apply or undo a patch", repo.execute, repo.configure),
-    _Command("setup", "find a language model here, try it, and configure it", setup.execute, setup.configure),
-    _Command("doctor", "check the installation and suggest fixes for problems", doctor.execute),
-    _Command("fork", "fork a running kernel and serve the fork until interrupted", fork.execute, fork.configure),
-    _Command("export", "convert a trace to another format", export.execute, export.configure),
-    _Command("bench", "measure strategies and models on problems with hidden tests", bench.execute, bench.configure),
-    _Command(
-        "annotate",
-        "add look-ups with real answers to code, as data for finetune",
-        annotate.execute,
-        annotate.configure,
-    ),
-    _Command(
-        "finetune",
-        "teach a language model on this machine to look APIs up while it writes",
-        finetune.execute,
-        finetune.configure,
-    ),
-    _Command(
-        "completion", "print a script that completes commands in a shell", completion.execute, completion.configure
-    ),
+    _Command("run", "explore a library to solve a task; write a trace notebook", run),
+    _Command("check", "execute a trace again and report differences", check),
+    _Command("replay", "replay a recorded run without a model", replay),
+    _Command("history", "list past explorations, in all folders", history),
+    _Command("index", "read and index libraries", index),
+    _Command("search", "find the APIs of a library that match a query", search),
+    _Command("snippets", "show or remove stored code snippets", snippets),
+    _Command("repo", "ask about the code of a repository, and apply or undo a patch", repo),
+    _Command("setup", "find a language model here, try it, and configure it", setup),
+    _Command("doctor", "check the installation and suggest fixes for problems", doctor),
+    _Command("fork", "fork a running kernel and serve the fork until interrupted", fork),
+    _Command("export", "convert a trace to another format", export),
+    _Command("bench", "measure strategies and models on problems with hidden tests", bench),
+    _Command("annotate", "add look-ups with real answers to code, as data for finetune", annotate),
+    _Command("finetune", "teach a language model on this machine to look APIs up while it writes", finetune),
+    _Command("completion", "print a script that completes commands in a shell", completion),
 )
 
 
@@ -76,11 +64,7 @@ class _CommandParser(OptionParser):
     """The parser of one command, which reports unknown arguments itself instead of leaving them to the main parser."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, but reject unknown arguments.
-
-        Raises:
-            UsageError: an argument is unknown, lacks its value, or has an invalid value.
-        """
+        """Parse as argparse does, but reject unknown arguments."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -100,21 +84,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"exploracoder-jupyter {__version__}")
     parser.set_defaults(execute=lambda _: _print_help(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
-    for command in _COMMANDS:
-        _add_command(commands, command)
+    for name, help_, module in _COMMANDS:
+        command = commands.add_parser(name, help=help_, description=help_, epilog=_EPILOG)
+        if configure := getattr(module, "configure", None):
+            configure(command)
+        command.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+        command.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        command.set_defaults(execute=module.execute)
     return parser
 
 
 def _print_help(parser: argparse.ArgumentParser) -> int:
-    """Print the help: the action without a command."""
     parser.print_help()
     return 0
-
-
-def _add_command(commands: argparse._SubParsersAction[_CommandParser], command: _Command) -> None:
-    parser = commands.add_parser(command.name, help=command.help, description=command.help, epilog=_EPILOG)
-    if command.configure:
-        command.configure(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    parser.set_defaults(execute=command.execute)

@@ -7,17 +7,17 @@ if units are left, because of an interrupt, the endpoint or a fault of this prog
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.evaluation_progress import show_evaluation
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts, run_cancellable
+from exploracoder_jupyter.cli.display.operation_progress import show_evaluation
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.core.configuration.explore_options import add_section_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
+from exploracoder_jupyter.core.configuration.option_parser import positive
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
 
@@ -51,18 +51,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="strategies to compare, separated by commas; can be repeated (rag,adaptive)",
     )
     parser.add_argument(
-        "--samples", type=_positive, default=1, metavar="N", help="runs of each strategy per problem (1)"
+        "--samples", type=positive, default=1, metavar="N", help="runs of each strategy per problem (1)"
     )
-    parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N problems of each file")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N problems of each file")
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--workers", type=_positive, metavar="W", help="processes on this machine (by its cores and free memory)"
+        "--workers", type=positive, metavar="W", help="processes on this machine (by its cores and free memory)"
     )
     where.add_argument("--scheduler", metavar="ADDRESS", help="run on the Dask cluster of this scheduler, tcp://...")
-    parser.add_argument("--rpm", type=_positive, metavar="N", help="maximum requests a minute, of all workers together")
-    parser.add_argument("--tpm", type=_positive, metavar="N", help="maximum tokens a minute, of all workers together")
+    parser.add_argument("--rpm", type=positive, metavar="N", help="maximum requests a minute, of all workers together")
+    parser.add_argument("--tpm", type=positive, metavar="N", help="maximum tokens a minute, of all workers together")
     parser.add_argument(
-        "--concurrent", type=_positive, metavar="N", help="maximum concurrent requests, of all workers together"
+        "--concurrent", type=positive, metavar="N", help="maximum concurrent requests, of all workers together"
     )
     parser.add_argument(
         "--out", dest="folder", metavar="DIR", help="folder of the results (evaluations/<problem set>-<time>)"
@@ -73,15 +73,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", action="store_true", help="continue the evaluation in the folder of --out")
     parser.add_argument("--html", metavar="PATH", help="path of the report page (report.html in that folder)")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
-    add_section_options(parser, _SECTIONS, place="command", without={"strategy"})  # it takes several
+    add_options(parser, place="command", sections=_SECTIONS, without={"strategy"})  # it takes several
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run an evaluation, or report one. Returns the exit status.
-
-    Raises:
-        ExploraError: the evaluation cannot be run, or ended early; its folder can be resumed.
-    """
+    """Run an evaluation, or report one. Returns the exit status."""
     from exploracoder_jupyter.evaluation.report import write_report
 
     results = _read_report(arguments.problems[1:]) if arguments.problems[0] == _REPORT else _evaluate(arguments)
@@ -92,16 +88,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"takes a whole number from 1, not {text!r}")
-    return number
 
 
 def _read_report(folders: Sequence[str]) -> Results:
@@ -115,24 +101,19 @@ def _read_report(folders: Sequence[str]) -> Results:
 
 
 def _evaluate(arguments: argparse.Namespace) -> Results:
-    with handle_interrupts(during="ending the active units") as signals:
-        try:
-            with show_evaluation() as progress, redirect_stdout(sys.stderr):
-                results = _run(arguments, progress, signals)
-        finally:
-            signals.on_interrupt = None  # the loop is closed
+    with (
+        handle_interrupts(during="ending the active units") as signals,
+        show_evaluation() as progress,
+        redirect_stdout(sys.stderr),
+    ):
+        results = _run(arguments, progress, signals)
     if results.left:
-        print_note(f"{plural(results.left, 'unit')} left. To continue, repeat the command with {_resume(results)}.")
+        again = f"--resume --out {results.folder}"
+        print_note(f"{plural(results.left, 'unit')} left. To continue, repeat the command with {again}.")
     return results
 
 
-def _resume(results: Results) -> str:
-    return f"--resume --out {results.folder}"
-
-
 def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: InterruptHandler) -> Results:
-    import anyio
-
     from exploracoder_jupyter.evaluation.evaluation_run import aevaluate, load_results
 
     folders: list[Path] = []
@@ -142,17 +123,16 @@ def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: Interru
         print_note(f"Results: {folder}")
 
     async def main() -> Results:
-        with anyio.CancelScope() as scope:
-            loop = asyncio.get_running_loop()
-            signals.on_interrupt = lambda: loop.call_soon_threadsafe(scope.cancel)
-            request = await _request(arguments)
-            print_note(request.estimate)
-            return await aevaluate(request, progress=progress, started=started)
-        if not folders:
-            raise KeyboardInterrupt
-        return load_results(folders[0])
+        request = await _request(arguments)
+        print_note(request.estimate)
+        return await aevaluate(request, progress=progress, started=started)
 
-    return anyio.run(main)
+    results = run_cancellable(main, signals)
+    if results is not None:
+        return results
+    if not folders:
+        raise KeyboardInterrupt
+    return load_results(folders[0])
 
 
 async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
@@ -195,7 +175,6 @@ def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) ->
 
 
 def _print_table(table: ResultTable) -> None:
-    """Print a table of the report, each figure with its 95 % interval."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
+from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts, run_cancellable
 from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
+from exploracoder_jupyter.core.one_line import one_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -65,12 +64,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Check the traces one by one and print the results. Returns the highest of the exit statuses.
-
-    Raises:
-        ExploraError: the check was interrupted, or there is only one trace and it cannot be checked.
-    """
-    _validate(arguments)
+    """Check the traces one by one and print the results. Returns the highest of the exit statuses."""
+    if not 0 <= arguments.tolerance < 1:
+        raise UsageError(f"--tolerance takes a number from 0 to 1, not {arguments.tolerance:g}.", remedy="Try 1e-6.")
+    if arguments.kernel and (arguments.env or arguments.overrides):
+        raise UsageError("--kernel and --env cannot be combined.", remedy="Give only one of them.")
     with handle_interrupts(during="ending the current check") as signals:
         try:
             targets = [target for path in arguments.traces for target in _find_targets(Path(path))]
@@ -87,8 +85,6 @@ class _Interrupted(ExploraError):
 
 @dataclass(frozen=True, slots=True)
 class _CheckTarget:
-    """A trace to check, and the user's notebook that it was found in."""
-
     trace: Path
     explored: Exploration | None = None
     error: ExploraError | None = None
@@ -97,13 +93,10 @@ class _CheckTarget:
     @property
     def json_fields(self) -> dict[str, JsonValue]:
         """The fields for `--json`."""
-        if self.explored is None:
-            return {"trace": str(self.trace)}
-        return {
-            "trace": str(self.trace),
-            "notebook": str(self.explored.notebook),
-            "edited_there": [*self.explored.edited],
-        }
+        found: dict[str, JsonValue] = {"trace": str(self.trace)}
+        if self.explored:
+            found |= {"notebook": str(self.explored.notebook), "edited_there": [*self.explored.edited]}
+        return found
 
     @property
     def description(self) -> str:
@@ -126,11 +119,7 @@ def _find_targets(path: Path) -> list[_CheckTarget]:
 def _check_target(
     target: _CheckTarget, arguments: argparse.Namespace, signals: InterruptHandler, *, several: bool
 ) -> int:
-    """Check one of the traces. Returns its exit status.
-
-    Raises:
-        ExploraError: the only trace cannot be checked, or the command was interrupted.
-    """
+    """Check one of the traces. Returns its exit status; raises if it is the only one and cannot be checked."""
     try:
         if target.error:
             raise target.error
@@ -138,17 +127,12 @@ def _check_target(
     except ExploraError as error:
         if not several or isinstance(error, _Interrupted):
             raise
-        _report_failure(target, error, as_json=arguments.json)
+        print_note(f"jupyter explora: {' '.join(str(error).split())}")
+        if arguments.json:
+            write_line(sys.stdout, json.dumps({**target.json_fields, "error": error.message, "remedy": error.remedy}))
         return 2
     _print_outcome(target, report, as_json=arguments.json, several=several)
     return 0 if report.same else 1
-
-
-def _report_failure(target: _CheckTarget, error: ExploraError, *, as_json: bool) -> None:
-    """Report that one of several traces cannot be checked."""
-    print_note(f"jupyter explora: {' '.join(str(error).split())}")
-    if as_json:
-        write_line(sys.stdout, json.dumps({**target.json_fields, "error": error.message, "remedy": error.remedy}))
 
 
 def _print_outcome(target: _CheckTarget, report: Report, *, as_json: bool, several: bool) -> None:
@@ -160,13 +144,6 @@ def _print_outcome(target: _CheckTarget, report: Report, *, as_json: bool, sever
         write_line(sys.stdout, json.dumps({**target.json_fields, **report.plain()}))
     else:
         print_json({**target.json_fields, **report.plain()})
-
-
-def _validate(arguments: argparse.Namespace) -> None:
-    if not 0 <= arguments.tolerance < 1:
-        raise UsageError(f"--tolerance takes a number from 0 to 1, not {arguments.tolerance:g}.", remedy="Try 1e-6.")
-    if arguments.kernel and (arguments.env or arguments.overrides):
-        raise UsageError("--kernel and --env cannot be combined.", remedy="Give only one of them.")
 
 
 def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> CheckRequest:
@@ -188,38 +165,20 @@ def _check_request(target: _CheckTarget, arguments: argparse.Namespace) -> Check
 
 
 def _run_check(asked: CheckRequest, signals: InterruptHandler) -> Report:
-    import anyio
-
     from exploracoder_jupyter.runs.trace_check import check_trace
 
-    async def main() -> Report | None:
-        with anyio.CancelScope() as scope:
-            loop = asyncio.get_running_loop()
-            signals.on_interrupt = lambda: _call_soon(loop, scope.cancel)
-            return await check_trace(asked, advance)
-        return None
-
-    try:
-        with show_progress("Reading the trace") as advance, redirect_stdout(sys.stderr):
-            report = anyio.run(main)
-    finally:
-        signals.on_interrupt = None  # the loop is closed
+    with show_progress("Reading the trace") as advance, redirect_stdout(sys.stderr):
+        report = run_cancellable(lambda: check_trace(asked, advance), signals)
     if report is None:
         raise _Interrupted()
     return report
 
 
-def _call_soon(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    loop.call_soon_threadsafe(callback)
-
-
 def _print_report(report: Report) -> None:
-    """Print the table of results and a sentence that sums them up."""
     if report.differs:
         print_result(f"Differences from the recorded environment: {'; '.join(report.differs)}.\n")
     width = max((len(row.id) for row in report.rows), default=0)
     for row in report.rows:
-        why = row.why if len(row.why) <= _MAX_EXPLANATION else f"{row.why[: _MAX_EXPLANATION - 1]}…"
-        print_result(f"{row.id:<{width}}  {row.result:<8} {' '.join(why.split())}".rstrip())
+        print_result(f"{row.id:<{width}}  {row.result:<8} {one_line(row.why, _MAX_EXPLANATION)}".rstrip())
     print_result("")
     print_result(report.sentence)

@@ -25,11 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Print the script of a shell.
-
-    Raises:
-        MissingRequirement: argcomplete is not installed.
-    """
+    """Print the script of a shell."""
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError as error:
@@ -59,7 +55,6 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
-    """Yield the arguments of a parser and of the parsers of its commands."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -69,7 +64,6 @@ def _actions(parser: argparse.ArgumentParser) -> Iterable[argparse.Action]:
 
 
 def _completer(action: argparse.Action) -> Callable[..., Iterable[str]] | None:
-    """Return what lists the values of an argument, as far as they are known."""
     shown = action.metavar if isinstance(action.metavar, str) else ""
     if "|" in shown:
         return lambda **_: shown.split("|")

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Test endpoint, sibling kernels and isolation, and print a report. Returns the exit status: 1 for problems.
-
-    Raises:
-        ExploraError: the configuration cannot be read.
-    """
+    """Test endpoint, sibling kernels and isolation, and print a report. Returns the exit status: 1 for problems."""
     import anyio
 
     from exploracoder_jupyter import runs
@@ -42,14 +38,14 @@ def format_report(found: Mapping[str, JsonValue]) -> str:
     lines = [f"{name + ':':<13} {value}" for name, value in facts.items()]
     problems = found["problems"]
     if isinstance(problems, list) and problems:
-        lines += ["", "Problems:", *(f"- {_format_problem(problem)}" for problem in problems)]
+        lines += ["", "Problems:"]
+        lines += [f"- {one['what']} {one['remedy']}" if isinstance(one, dict) else f"- {one}" for one in problems]
     else:
         lines += ["", "No problems were found."]
     return "\n".join(lines)
 
 
 def _format_plugins(known: JsonValue) -> str:
-    """Format the plugins of one group: their names by distribution."""
     names: dict[str, list[str]] = {}
     for plugin in known if isinstance(known, list) else ():
         if isinstance(plugin, dict):
@@ -63,7 +59,3 @@ def _format_value(value: JsonValue) -> str:
     if isinstance(value, list):
         return ", ".join(_format_value(inner) for inner in value) or "none"
     return {True: "yes", False: "no", None: "none"}[value] if value is None or isinstance(value, bool) else str(value)
-
-
-def _format_problem(problem: JsonValue) -> str:
-    return f"{problem['what']} {problem['remedy']}" if isinstance(problem, dict) else str(problem)

@@ -10,11 +10,7 @@ from exploracoder_jupyter.core.configuration.explore_options import settings_lay
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Check that the libraries of a command are installed; do nothing if this interpreter cannot determine it.
-
-    Raises:
-        UsageError: a library is not installed, or a setting is invalid.
-    """
+    """Check that the libraries of a command are installed; do nothing if this interpreter cannot determine it."""
     from exploracoder_jupyter.core.configuration.settings_sources import resolve
     from exploracoder_jupyter.core.required_libraries import check_libraries
 

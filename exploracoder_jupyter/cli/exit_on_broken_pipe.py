@@ -52,7 +52,6 @@ def _has_reader() -> bool:
 
 
 def _loses_reader(milliseconds: int) -> bool:
-    """Whether the pipe has no reader, or loses it within this time."""
     poll = select.poll()
     poll.register(_STDERR, 0)
     return bool(poll.poll(milliseconds))

@@ -51,11 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Convert the trace, from its records, to the requested format. Returns the exit status.
-
-    Raises:
-        UsageError: the trace cannot be read or converted to this format, or the output cannot be written.
-    """
+    """Convert the trace, from its records, to the requested format. Returns the exit status."""
     source, out, form = Path(arguments.trace), arguments.out, _validate_form(arguments)
 
     from exploracoder_jupyter.export.export_formats import default_export_path, export_run

@@ -64,11 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Fine-tune a model and print the losses. Returns the exit status: 1 if the held-out loss did not fall.
-
-    Raises:
-        ExploraError: data or base cannot be used, memory or disk are too small, or the training was interrupted.
-    """
+    """Fine-tune a model and print the losses. Returns the exit status: 1 if the held-out loss did not fall."""
     from exploracoder_jupyter.finetuning.training import TrainingReport, finetune
 
     _check_numbers(arguments)

@@ -5,12 +5,8 @@ from __future__ import annotations
 import argparse
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-
-if TYPE_CHECKING:
-    from exploracoder_jupyter.provisioner import ForkServer
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Fork, print the connection file, and wait. Returns the exit status: 1 if the fork ended by itself.
-
-    Raises:
-        ExploraError: the kernel could not be forked.
-    """
+    """Fork, print the connection file, and wait. Returns the exit status: 1 if the fork ended by itself."""
     import anyio
 
     return anyio.run(_serve, Path(arguments.kernel), not arguments.open, arguments.json)
@@ -43,7 +35,11 @@ async def _serve(kernel: Path, confined: bool, as_json: bool) -> int:
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with open_fork(kernel, confined=confined) as fork, anyio.create_task_group() as waiting:
-            _print_fork(fork, as_json=as_json)
+            if as_json:
+                print_json({"connection_file": str(fork.connection_file), "isolation": fork.isolation})
+            else:
+                print_result(str(fork.connection_file))
+                print_note(f"Isolation: {fork.isolation}. Press Ctrl-C to end the fork.")
 
             async def until_signal() -> None:
                 await anext(signals)
@@ -55,11 +51,3 @@ async def _serve(kernel: Path, confined: bool, as_json: bool) -> int:
             print_note("The fork has ended.")
             return 1
     return 0
-
-
-def _print_fork(fork: ForkServer, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"connection_file": str(fork.connection_file), "isolation": fork.isolation})
-    else:
-        print_result(str(fork.connection_file))
-        print_note(f"Isolation: {fork.isolation}. Press Ctrl-C to end the fork.")

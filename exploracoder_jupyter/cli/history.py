@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.core.configuration.option_parser import positive
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import money, plural
 from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -36,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "-n",
-        type=_positive,
+        type=positive,
         default=_DEFAULT_LIMIT,
         metavar="N",
         help=f"maximum number of runs to show ({_DEFAULT_LIMIT})",
@@ -52,11 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """List past runs, or remove entries. Returns the exit status: 1 if there is nothing to list.
-
-    Raises:
-        UsageError: there is no such run, or the history file cannot be read or changed.
-    """
+    """List past runs, or remove entries. Returns the exit status: 1 if there is nothing to list."""
     from exploracoder_jupyter.core.configuration.settings_sources import history_path
     from exploracoder_jupyter.core.run_history import HistoryStore
     from exploracoder_jupyter.core.trace_peek import list_traces
@@ -65,7 +63,12 @@ def execute(arguments: argparse.Namespace) -> int:
     traces = list_traces(Path())
     if arguments.forget or arguments.prune:
         return _remove(store, arguments, traces)
-    runs = [run for run in _load_runs(store, traces) if not arguments.library or _uses_library(run, arguments.library)]
+    runs = store.all(traces)
+    if not runs and (problem := store.problem()):
+        raise UsageError(
+            f"{store.path} cannot be read: {problem}.", remedy="Close programs that use it, or update this package."
+        )
+    runs = [run for run in runs if not arguments.library or _uses_library(run, arguments.library)]
     shown, lost = runs[: arguments.n], store.lost()
     if arguments.json:
         print_json({"path": str(store.path), "lost": lost or None, "runs": [_run_to_json(run) for run in shown]})
@@ -79,24 +82,24 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0 if shown else 1
 
 
-def _load_runs(store: HistoryStore, traces: Sequence[TraceSummary]) -> list[PastRun]:
-    runs = store.all(traces)
-    if not runs and (problem := store.problem()):
-        raise UsageError(
-            f"{store.path} cannot be read: {problem}.", remedy="Close programs that use it, or update this package."
-        )
-    return runs
-
-
 def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[TraceSummary]) -> int:
     import sqlite3
 
+    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+
     try:
-        removed = _prune(store, traces) if arguments.prune else _forget(store, arguments.forget)
+        if arguments.prune:
+            limits = resolve().history
+            removed = store.prune(days=limits.days, runs=limits.runs, beside=traces)
+        else:
+            removed = store.clear() if arguments.forget == "all" else store.forget([arguments.forget])
     except (OSError, sqlite3.Error) as error:
         raise UsageError(
             f"{store.path} cannot be changed: {error}.", remedy="Close programs that use it, or remove the file."
         ) from error
+    if not removed and arguments.forget not in (None, "all"):
+        missing = f"There is no run {arguments.forget!r} in the history."
+        raise UsageError(missing, remedy="See `jupyter explora history`.")
     if arguments.json:
         print_json({"path": str(store.path), "removed": removed})
     else:
@@ -104,34 +107,9 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence
     return 0
 
 
-def _prune(store: HistoryStore, traces: Sequence[TraceSummary]) -> int:
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
-
-    limits = resolve().history
-    return store.prune(days=limits.days, runs=limits.runs, beside=traces)
-
-
-def _forget(store: HistoryStore, named: str) -> int:
-    if named == "all":
-        return store.clear()
-    if not (removed := store.forget([named])):
-        raise UsageError(f"There is no run {named!r} in the history.", remedy="See `jupyter explora history`.")
-    return removed
-
-
-def _positive(text: str) -> int:
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    raise argparse.ArgumentTypeError(f"takes a whole number of at least 1, not {text!r}")
-
-
 def _uses_library(run: PastRun, library: str) -> bool:
     names = {name for info in run.libraries for name in (info.name, info.distribution)}
-    return _normalize_name(library) in map(_normalize_name, names)
-
-
-def _normalize_name(name: str) -> str:
-    return name.lower().replace("_", "-")
+    return normalize_name(library) in map(normalize_name, names)
 
 
 def _run_to_json(run: PastRun) -> dict[str, JsonValue]:
@@ -155,8 +133,10 @@ def _iso_time(at: float | None) -> str | None:
 
 
 def _print_runs(runs: Sequence[PastRun]) -> None:
-    """Print a table; the task, the trace and the way to resume a run are on extra lines below its row."""
-    rows = _without_empty_cost([_COLUMNS, *map(_row, runs)])
+    rows = [_COLUMNS, *map(_row, runs)]
+    at = _COLUMNS.index("cost")
+    if not any(row[at] for row in rows[1:]):  # most models have no price in the settings
+        rows = [row[:at] + row[at + 1 :] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     room = shutil.get_terminal_size().columns - widths[0] - 2 if sys.stdout.isatty() else _MAX_TASK
     print_result(_align(rows[0], widths))
@@ -170,23 +150,13 @@ def _row(run: PastRun) -> tuple[str, ...]:
     from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
     from exploracoder_jupyter.core.run_history import format_duration
 
-    began = _format_time(datetime.fromtimestamp(run.started), date.today())
+    at, today = datetime.fromtimestamp(run.started), date.today()
+    days = {today: "today", today - timedelta(days=1): "yesterday"}
+    began = f"{days.get(at.date(), at.date().isoformat())} {at:%H:%M}"
     asked = ("–", "–") if run.model == OFFLINE else (f"{run.calls:,}", f"{run.tokens:,}")  # not a language model
     paid = "" if run.cost is None else money(run.cost, run.currency)
     spent = (*asked, paid, f"{run.executions:,}", format_duration(run.seconds))
     return (run.id, began, run.status, *spent, run.named)
-
-
-def _without_empty_cost(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Drop the column of money where no run has a cost: most models have no price in the settings."""
-    at = _COLUMNS.index("cost")
-    return rows if any(row[at] for row in rows[1:]) else [row[:at] + row[at + 1 :] for row in rows]
-
-
-def _format_time(at: datetime, today: date) -> str:
-    """Format a time to the minute, with `today` and `yesterday` instead of dates."""
-    days = {today: "today", today - timedelta(days=1): "yesterday"}
-    return f"{days.get(at.date(), at.date().isoformat())} {at:%H:%M}"
 
 
 def _align(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -204,7 +174,6 @@ def _detail_lines(run: PastRun, room: int) -> list[str]:
 
 
 def _resume_text(run: PastRun) -> str:
-    """Describe how the run can be resumed, which run resumed it, or that it cannot be resumed."""
     if run.resumed_by:
         return f"resumed as {run.resumed_by}"
     if run.unfinished and not run.trace:

@@ -12,7 +12,7 @@ from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.explore_options import add_reading_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
 from exploracoder_jupyter.core.message_formatting import plural
 
 if TYPE_CHECKING:
@@ -24,15 +24,11 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `index`."""
     parser.add_argument("libraries", nargs="+", metavar="LIB", help="distribution or import name")
-    add_reading_options(parser, place="command")
+    add_options(parser, place="command", reading=True)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Index the libraries that are not indexed yet, and print statistics. Returns the exit status.
-
-    Raises:
-        ExploraError: a library is unknown or cannot be imported.
-    """
+    """Index the libraries that are not indexed yet, and print statistics. Returns the exit status."""
     check_installed(arguments.libraries, arguments)
     import anyio
 

@@ -9,8 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_result import print_summary
-from exploracoder_jupyter.cli.display.run_with_progress import run_with_display
+from exploracoder_jupyter.cli.display.run_with_progress import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
 
 if TYPE_CHECKING:
@@ -37,12 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Replay the run and print the result. Returns the exit status.
+    """Replay the run and print the result. Returns the exit status."""
 
-    Raises:
-        ExploraError: the run could not be replayed.
-    """
-    _, summary = run_with_display(lambda: _build_replay(arguments), _replay)
+    async def replay(order: Replay, listen: Listener, steering: RunSteering) -> Summary:
+        from exploracoder_jupyter import runs
+
+        return await runs.replay(order, listen, steering=steering)
+
+    _, summary = run_with_display(lambda: _build_replay(arguments), replay)
     replay_summary = summary["replay"]
     assert isinstance(replay_summary, dict)
     if arguments.json:
@@ -64,9 +65,3 @@ def _build_replay(arguments: argparse.Namespace) -> Replay:
         kernel=arguments.kernel,
         workdir=Path(arguments.workdir) if arguments.workdir else None,
     )
-
-
-async def _replay(order: Replay, listen: Listener, steering: RunSteering) -> Summary:
-    from exploracoder_jupyter.runs import replay
-
-    return await replay(order, listen, steering=steering)

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 _TOOLS = {
     "get_related_snippets": "the snippets nearest to a DESCRIPTION",
@@ -41,12 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Ask a tool and print what it finds, or change the repository. Returns the exit status: 1 if nothing was found.
-
-    Raises:
-        UsageError: there is no such repository, file or trace, or its files have changed since the patch was made.
-        MissingRequirement: the libraries that read source code are not installed.
-    """
+    """Ask a tool and print what it finds, or change the repository. Returns the exit status: 1 if nothing was found."""
     try:
         return _change(arguments) if arguments.action in _CHANGES else _ask(arguments)
     except ModuleNotFoundError as error:
@@ -86,8 +77,13 @@ def _change(arguments: argparse.Namespace) -> int:
 
     source, undo = Path(" ".join(arguments.words)), arguments.action == "undo"
     root, patch, reservation = _read_patch(source)
-    if not arguments.repo:
-        _refuse_elsewhere(arguments.action, root, source)
+    # A trace from others must not choose where it writes.
+    elsewhere = not any(place.resolve().is_relative_to(root.resolve()) for place in (Path(), source.parent))
+    if elsewhere and not arguments.repo:
+        raise UsageError(
+            f"The run of {source.name} was in another folder: {root}.",
+            remedy=f"To change the files there, run: jupyter explora repo {arguments.action} {source} --repo {root}",
+        )
     folder = Path(arguments.repo) if arguments.repo else root
     changed = apply_patch(folder.resolve(), patch, undo=undo)
     if arguments.json:
@@ -99,25 +95,8 @@ def _change(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_elsewhere(action: str, root: Path, source: Path) -> None:
-    """Refuse a folder that only the trace names: a trace from others must not choose where it writes.
-
-    Raises:
-        UsageError: neither the current folder nor that of the trace is in it.
-    """
-    if not any(folder.resolve().is_relative_to(root.resolve()) for folder in (Path(), source.parent)):
-        raise UsageError(
-            f"The run of {source.name} was in another folder: {root}.",
-            remedy=f"To change the files there, run: jupyter explora repo {action} {source} --repo {root}",
-        )
-
-
 def _read_patch(source: Path) -> tuple[Path, str, str]:
-    """Return the folder to which a trace or a patch file applies, the patch, and a sentence if it did not pass.
-
-    Raises:
-        UsageError: there is no such file, it is not UTF-8 text, or the trace has no patch.
-    """
+    """Return the folder to which a trace or a patch file applies, the patch, and a sentence if it did not pass."""
     from exploracoder_jupyter.core.run_state import fold_all
     from exploracoder_jupyter.repository.writing.target import read_text
     from exploracoder_jupyter.runs.recorded.trace_loader import load_records

@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_result import print_summary
-from exploracoder_jupyter.cli.display.run_with_progress import run_with_display
+from exploracoder_jupyter.cli.display.run_with_progress import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.cli.task_argument import read_check, read_setup, read_task
 from exploracoder_jupyter.core.configuration.explore_options import (
     add_options,
     settings_layer,
@@ -26,6 +24,7 @@ from exploracoder_jupyter.core.configuration.explore_options import (
     validate_resume_options,
 )
 from exploracoder_jupyter.core.errors import InternalError, UsageError
+from exploracoder_jupyter.core.task_text import read_code, read_task
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -51,13 +50,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Run the exploration and print its result. Returns the exit status.
+    """Run the exploration and print its result. Returns the exit status."""
 
-    Raises:
-        ExploraError: the run failed.
-    """
+    async def run(order: Order, listen: Listener, steering: RunSteering) -> Exploration:
+        from exploracoder_jupyter.api.task_exploration import execute_order
+
+        return await execute_order(order, listen, steering)
+
     try:
-        order, found = run_with_display(lambda: _build_order(arguments), _run)
+        order, found = run_with_display(lambda: _build_order(arguments), run)
     except InternalError as error:
         if error.summary and not arguments.json:
             print_summary(error.summary)
@@ -65,27 +66,16 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.summary)
     else:
-        print_summary(found.summary, output=_solution_output(found))
-        _print_notes(found)
+        from exploracoder_jupyter.core.run_state.run_wording import describe_usage
+        from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
+        from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
+
+        print_summary(found.summary, output=outputs_as_text(solution_outputs(found.state)))
+        if not sys.stderr.isatty():  # the live view has shown it
+            print_note(f"Cost: {describe_usage(found.state)}.")
+        if found.status == "stopped" and found.trace:
+            print_note(f"To continue: jupyter explora run --resume {shlex.quote(str(found.trace))}")
     return exit_status(found.summary, checked=order.task.check is not None)
-
-
-def _print_notes(found: Exploration) -> None:
-    """Print the cost, unless the live view has shown it, and how to continue a run that was stopped."""
-    from exploracoder_jupyter.core.run_state.run_wording import describe_usage
-
-    if not sys.stderr.isatty():
-        print_note(f"Cost: {describe_usage(found.state)}.")
-    if found.status == "stopped" and found.trace:
-        print_note(f"To continue: jupyter explora run --resume {shlex.quote(str(found.trace))}")
-
-
-def _solution_output(found: Exploration) -> str:
-    """Return what the solution showed when it ran, shortened."""
-    from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
-    from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
-
-    return outputs_as_text(solution_outputs(found.state))
 
 
 def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
@@ -100,14 +90,14 @@ def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
 
 
 def _build_order(arguments: argparse.Namespace) -> Order:
-    text, check, setup = _task_text(arguments), read_check(arguments.check), read_setup(arguments.setup)
+    text, check, setup = _task_text(arguments), read_code(arguments.check, "check"), read_code(arguments.setup, "setup")
     check_installed(arguments.library or (), arguments)
 
     from exploracoder_jupyter.core.types import RepositoryTask, Task
     from exploracoder_jupyter.runs import Order, in_repository
 
     libraries = tuple(dict.fromkeys(arguments.library or ()))
-    task = Task(text, libraries, check=check, solution_name=arguments.name, setup=setup)
+    task = Task(text, libraries, check=check, solution_name=arguments.name, setup=setup or "")
     order = Order(task, (settings_layer(arguments),))
     if arguments.repo is not None:
         tests, command = tuple(arguments.test_selector or ()), arguments.test_command or ""
@@ -131,11 +121,6 @@ def _confirm(address: str) -> bool:
 
 
 def _task_text(arguments: argparse.Namespace) -> str:
-    """Return the task; empty if a run is resumed, because its trace contains the task.
-
-    Raises:
-        UsageError: there is no task, or more than one; no library is given; or an option requires `--resume`.
-    """
     validate_resume_options(arguments)
     validate_repository_options(arguments, arguments.library or ())
     if arguments.resume is None:
@@ -145,9 +130,3 @@ def _task_text(arguments: argparse.Namespace) -> str:
     if arguments.task or arguments.taskfile is not None:
         raise UsageError("A resumed run takes its task from the trace.", remedy="Omit the task.")
     return ""
-
-
-async def _run(order: Order, listen: Listener, steering: RunSteering) -> Exploration:
-    from exploracoder_jupyter.api.task_exploration import execute_order
-
-    return await execute_order(order, listen, steering)

@@ -12,7 +12,7 @@ from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.explore_options import add_reading_options, settings_layer
+from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,20 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-v", "--examples", action="store_true", help="also show the parameters and the first example of each API"
     )
-    add_reading_options(parser, place="command")
+    add_options(parser, place="command", reading=True)
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Show the APIs that match a query best. Returns the exit status: 1 if there are none.
-
-    Raises:
-        ExploraError: the library is unknown or cannot be imported, or `-k` is out of range.
-    """
+    """Show the APIs that match a query best. Returns the exit status: 1 if there are none."""
     if not 1 <= arguments.k <= _MAX_RESULTS:
-        raise UsageError(
-            f"-k takes a number from 1 to {_MAX_RESULTS}, not {arguments.k}.",
-            remedy="Try -k 20.",
-        )
+        raise UsageError(f"-k takes a number from 1 to {_MAX_RESULTS}, not {arguments.k}.", remedy="Try -k 20.")
     query = " ".join(arguments.query)
     if not query.strip():
         raise UsageError("The query is empty.", remedy="Describe what to look for.")

@@ -53,12 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Find models, choose one, try it, and write it to the config file. Returns the exit status.
-
-    Raises:
-        UsageError: there is no such model, the choice is unclear, or the config file cannot be written.
-        EndpointError: the model does not answer.
-    """
+    """Find models, choose one, try it, and write it to the config file. Returns the exit status."""
     import anyio
 
     from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, read_secrets, resolve
@@ -78,14 +73,8 @@ def execute(arguments: argparse.Namespace) -> int:
     written = _write(arguments, choice, tried) if choice and tried and not arguments.dry_run else None
     remedy = "" if tried else _CHOOSE if choices else next((one.probe.remedy for one in found), "") or _START_ONE
     if arguments.json:
-        print_json(
-            {
-                "endpoints": [_as_json(endpoint) for endpoint in found],
-                "tried": tried,
-                "written": written,
-                "remedy": remedy,
-            }
-        )
+        endpoints: list[JsonValue] = [_as_json(endpoint) for endpoint in found]
+        print_json({"endpoints": endpoints, "tried": tried, "written": written, "remedy": remedy})
     elif remedy:
         print_note(remedy)
     return 0 if tried else 1
@@ -94,21 +83,21 @@ def execute(arguments: argparse.Namespace) -> int:
 def _choose(
     arguments: argparse.Namespace, found: Sequence[FoundEndpoint], choices: Sequence[_Choice]
 ) -> _Choice | None:
-    """Return what the options or the user choose; None if there is nothing to choose from, or no choice was made."""
     if arguments.model:
         return _named(arguments.model, found)
     if arguments.yes and choices:
-        return _first(choices)
+        local = [choice for choice in choices if choice.endpoint.probe.local]
+        if not local and len(choices) > 1:  # elsewhere the choice costs money
+            raise UsageError(
+                "Several models were found, none of them on this machine.", remedy="Name one with --model."
+            )
+        return (local or choices)[0]
     can_ask = sys.stdin.isatty() and sys.stderr.isatty() and not arguments.json
     return _ask(choices) if choices and can_ask else None
 
 
 def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
-    """Return the choice of this model: where it is listed, else at an endpoint that answers and lists none.
-
-    Raises:
-        UsageError: there is neither.
-    """
+    """Return the choice of this model: where it is listed, else at an endpoint that answers and lists none."""
     names = (model, f"{model}:latest")
     listed = [_Choice(one, name) for one in found for name in one.probe.models if name in names]
     unlisted = [_Choice(one, model) for one in found if one.probe.reachable and not one.probe.models]
@@ -121,16 +110,7 @@ def _named(model: str, found: Sequence[FoundEndpoint]) -> _Choice:
     raise UsageError(fault.sentence if fault else _NOTHING, remedy=fault.remedy if fault else _START_ONE)
 
 
-def _first(choices: Sequence[_Choice]) -> _Choice:
-    """Return the first model on this machine, or the only one; elsewhere the choice costs money."""
-    local = [choice for choice in choices if choice.endpoint.probe.local]
-    if not local and len(choices) > 1:
-        raise UsageError("Several models were found, none of them on this machine.", remedy="Name one with --model.")
-    return (local or choices)[0]
-
-
 def _ask(choices: Sequence[_Choice]) -> _Choice | None:
-    """Ask for the number of a model; Enter takes the first."""
     while True:
         sys.stderr.write(f"Which one? [1-{len(choices)}, Enter for 1, q for none] ")
         sys.stderr.flush()
@@ -145,7 +125,6 @@ def _ask(choices: Sequence[_Choice]) -> _Choice | None:
 def _try(
     arguments: argparse.Namespace, choice: _Choice, configured: Endpoint, secrets: Secrets
 ) -> dict[str, JsonValue]:
-    """Try the model. Returns where it answered, and the seconds of the reply."""
     from dataclasses import replace
 
     import anyio
@@ -168,7 +147,6 @@ def _try(
 
 
 def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Write the model to the config file. Returns what was written, with the seconds of the reply."""
     from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 
     found, model = choice
@@ -181,7 +159,6 @@ def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, J
 
 
 def _format_found(found: Sequence[FoundEndpoint], choices: Sequence[_Choice]) -> str:
-    """Format the models with the numbers of their choices, and what is wrong with endpoints that have none."""
     numbers = {choice: number for number, choice in enumerate(choices, 1)}
     lines: list[str] = []
     for one in found:

@@ -28,11 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list.
-
-    Raises:
-        UsageError: the file cannot be changed.
-    """
+    """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list."""
     from exploracoder_jupyter import runs
     from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 
@@ -47,16 +43,11 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"path": str(snippets_path()), "snippets": [dict(row) for row in rows]})
     else:
-        _print_snippets(rows, with_code=bool(arguments.library))
+        for row in rows:
+            day = datetime.fromtimestamp(float(str(row["used_at"])))
+            title = " ".join(str(row["title"]).split())
+            print_result(f"{row['id']}  {row['library']} {row['version']}  {day:%Y-%m-%d}  {title}")
+            if arguments.library:
+                print_code("\n".join(f"    {line}" for line in str(row["code"]).splitlines()))
         print_note(f"{plural(len(rows), 'snippet')} in {snippets_path()}.")
     return 0 if rows else 1
-
-
-def _print_snippets(rows: list[Row], *, with_code: bool) -> None:
-    for row in rows:
-        day = datetime.fromtimestamp(float(str(row["used_at"])))
-        print_result(
-            f"{row['id']}  {row['library']} {row['version']}  {day:%Y-%m-%d}  {' '.join(str(row['title']).split())}"
-        )
-        if with_code:
-            print_code("\n".join(f"    {line}" for line in str(row["code"]).splitlines()))

@@ -14,13 +14,7 @@ allows."""
 def write_atomic(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """Replace the file's content atomically. On failure, such as a full disk, the old file stays as it was.
 
-    Args:
-        path: the file; its folder must exist.
-        content: the whole new content.
-        mode: permission bits of the file, reduced by the process's umask.
-
-    Raises:
-        OSError: the file could not be written.
+    Its folder must exist. `mode` is reduced by the process's umask.
     """
     temporary = path.with_name(f".{path.stem[:_MAX_STEM]}.{token_hex(4)}.tmp")
     try:

@@ -81,7 +81,6 @@ def unwrap_group(error: BaseException) -> BaseException:
 
 
 def _iter_leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors of a group and of its nested groups, in order."""
     if not isinstance(error, BaseExceptionGroup):
         yield error
         return
@@ -95,12 +94,7 @@ def format_error(error: BaseException) -> str:
 
 
 def to_explora_error(error: BaseException) -> ExploraError:
-    """Convert any exception to an `ExploraError`.
-
-    A group is reduced to its relevant error, an operating system error becomes `MissingRequirement`, and anything
-    else an
-    `InternalError`.
-    """
+    """Convert any exception: those of the operating system to `MissingRequirement`, other ones to `InternalError`."""
     error = unwrap_group(error)
     if isinstance(error, ExploraError):
         return error

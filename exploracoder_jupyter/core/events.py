@@ -353,9 +353,5 @@ def dump_changed(record: Record) -> dict[str, Any]:
 
 
 def load(line: str | bytes) -> Record:
-    """Parse a line written by `dump`.
-
-    Raises:
-        pydantic.ValidationError: the line is not a record.
-    """
+    """Parse a line written by `dump`. Raises pydantic.ValidationError."""
     return _records().validate_json(line)

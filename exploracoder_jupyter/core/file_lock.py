@@ -4,15 +4,9 @@ from __future__ import annotations
 
 
 def try_lock(file: int, *, shared: bool = False) -> bool:
-    """Lock an open file, without waiting. Returns whether it is locked now.
+    """Lock an open file, without waiting, until the last copy of the descriptor is closed. Returns whether it is.
 
-    Args:
-        file: a file descriptor. The lock lasts until the last copy of it is closed.
-        shared: whether other processes may have shared locks on it at the same time.
-
-    Raises:
-        OSError: the file system has no locks.
-        ImportError: the operating system has none.
+    Other processes may have `shared` locks at the same time. Raises OSError or ImportError where there are no locks.
     """
     import fcntl  # not available on Windows
 

@@ -23,11 +23,7 @@ def find(group: str, name: str | None) -> Plugin | None:
 
 
 def get(group: str, name: str) -> Any:
-    """Load the plugin of this name.
-
-    Raises:
-        MissingRequirement: it is not registered, or cannot be loaded.
-    """
+    """Load the plugin of this name."""
     plugin = find(group, name)
     if plugin is None:
         known = sorted(plugin.name for plugin in registered(group))
@@ -41,11 +37,7 @@ def get(group: str, name: str) -> Any:
 
 
 def load(plugin: Plugin) -> Any:
-    """Import the plugin.
-
-    Raises:
-        MissingRequirement: it cannot be imported, for example because an extra is missing.
-    """
+    """Import the plugin."""
     try:
         return plugin.load()
     except (Exception, SystemExit) as error:

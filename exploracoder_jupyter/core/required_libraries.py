@@ -21,11 +21,7 @@ from exploracoder_jupyter.kernel_agent.introspection import installed_libraries
 
 
 def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Path) -> None:
-    """Check that all libraries are installed; do nothing if only the run itself can find out.
-
-    Raises:
-        UsageError: a library is not installed; the remedy suggests installed names with a similar spelling.
-    """
+    """Check that all libraries are installed; do nothing if only the run itself can find out."""
     if not is_checked_here(settings):
         return
     importlib.invalidate_caches()  # packages may have been installed since the last call

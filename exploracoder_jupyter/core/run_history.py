@@ -9,8 +9,8 @@ from __future__ import annotations
 import shlex
 import sqlite3
 import time
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -114,7 +114,6 @@ class PastRun:
 
     @property
     def _outcome_in_trace(self) -> str:
-        """The outcome stored in the trace; empty if there is none."""
         try:
             facts = read_facts(Path(self.trace), "run_id", "verdict") if self.trace else {}
         except OSError:
@@ -154,8 +153,7 @@ class HistoryStore:
     def all(self, beside: Sequence[TraceSummary] = ()) -> list[PastRun]:
         """Return all runs, newest first. A trace that several runs name belongs to the newest of them.
 
-        Args:
-            beside: traces among which to look for those that are no longer at their recorded path.
+        Traces that are no longer at their recorded path are looked for `beside`.
         """
         if not path_exists(self.path):
             return []
@@ -164,9 +162,16 @@ class HistoryStore:
             [],
             wait=SHORT_LOCK_TIMEOUT,
         )
-        runs = [run for (body,) in rows if (run := _parse_run(body))]
+        runs: list[PastRun] = []
+        for (body,) in rows:
+            with suppress(ValidationError):
+                runs.append(_RUN.validate_json(body))
+        owners = {run.trace: run.id for run in reversed(runs)}
+        runs = [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
         found = {trace.run: str(trace.path.absolute()) for trace in beside if trace.run}
-        return _link_resumed(_locate_traces(runs, found))
+        runs = [replace(run, trace=found[run.id]) if run.id in found and run.gone else run for run in runs]
+        later = {run.resumes: run.id for run in reversed(runs) if run.resumes and run.trace and not run.gone}
+        return [replace(run, resumed_by=later.get(run.id, "")) for run in runs]
 
     def lost(self) -> str:
         """Return a sentence if the file was found damaged; its entries are missing from `all`."""
@@ -183,22 +188,14 @@ class HistoryStore:
         return ""
 
     def forget(self, ids: Collection[str]) -> int:
-        """Remove the entries of these runs and return their number.
-
-        Raises:
-            OSError, sqlite3.Error: the entries could not be removed.
-        """
+        """Remove the entries of these runs and return their number; raises OSError or sqlite3.Error, as do the next."""
         if not self.path.exists():
             return 0
         with closing(self._file.connect(LOCK_TIMEOUT)) as db, db:
             return _delete(db, ids)
 
     def clear(self) -> int:
-        """Remove all entries and any damaged files; return the number of entries.
-
-        Raises:
-            OSError, sqlite3.Error: the entries could not be removed.
-        """
+        """Remove all entries and any damaged files; return the number of entries."""
         self.all()  # moves a damaged file out of the way
         self._file.forget_unsound()
         if not self.path.exists():
@@ -207,16 +204,7 @@ class HistoryStore:
             return db.execute("DELETE FROM runs WHERE 1").rowcount
 
     def prune(self, *, days: int, runs: int, beside: Sequence[TraceSummary] = ()) -> int:
-        """Apply the limits, remove the entries of runs whose traces are gone, and return the number removed.
-
-        Args:
-            days: maximum age of an entry.
-            runs: maximum number of entries.
-            beside: traces among which to look for those that are no longer at their recorded path.
-
-        Raises:
-            OSError, sqlite3.Error: the entries could not be removed.
-        """
+        """Apply the limits, remove the entries of runs whose traces are gone, and return the number removed."""
         gone = [run.id for run in self.all(beside) if run.gone and run.status != RUNNING]
         if not self.path.exists():
             return 0
@@ -230,19 +218,6 @@ def format_duration(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
 
 
-def _locate_traces(runs: Sequence[PastRun], found: Mapping[str, str]) -> list[PastRun]:
-    """Update each run's trace: empty if a newer run owns it, else its current path; `found` maps run ids to paths."""
-    owners = {run.trace: run.id for run in reversed(runs)}
-    own = [run if owners[run.trace] == run.id else replace(run, trace="") for run in runs]
-    return [replace(run, trace=found[run.id]) if run.id in found and run.gone else run for run in own]
-
-
-def _link_resumed(runs: Sequence[PastRun]) -> list[PastRun]:
-    """Set `resumed_by` of each run to the newest run that resumes it and still has a trace."""
-    later = {run.resumes: run.id for run in reversed(runs) if run.resumes and run.trace and not run.gone}
-    return [replace(run, resumed_by=later.get(run.id, "")) for run in runs]
-
-
 def _delete_excess(db: sqlite3.Connection, days: int, runs: int) -> int:
     old = db.execute("DELETE FROM runs WHERE started < ?", (time.time() - days * DAY,)).rowcount
     newest = "SELECT id FROM runs ORDER BY started DESC, rowid DESC LIMIT ?"
@@ -251,10 +226,3 @@ def _delete_excess(db: sqlite3.Connection, days: int, runs: int) -> int:
 
 def _delete(db: sqlite3.Connection, ids: Collection[str]) -> int:
     return sum(db.execute("DELETE FROM runs WHERE id = ?", (id_,)).rowcount for id_ in ids)
-
-
-def _parse_run(body: str) -> PastRun | None:
-    try:
-        return _RUN.validate_json(body)
-    except ValidationError:
-        return None

@@ -49,20 +49,12 @@ class SqliteStore:
         return sorted(path for path in self._moved_files() if not path.name.endswith("-journal"))
 
     def forget_unsound(self) -> None:
-        """Delete the damaged files that were moved.
-
-        Raises:
-            OSError: a file could not be deleted.
-        """
+        """Delete the damaged files that were moved."""
         for path in self._moved_files():
             path.unlink()
 
     def connect(self, wait: float) -> sqlite3.Connection:
-        """Open a connection with the tables up to date; the caller must close it.
-
-        Raises:
-            OSError, sqlite3.Error: the file cannot be opened, is not a database, or was written by a newer release.
-        """
+        """Open a connection with the tables up to date; the caller must close it. Raises OSError or sqlite3.Error."""
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))

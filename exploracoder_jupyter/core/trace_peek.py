@@ -53,10 +53,7 @@ def read_facts(path: Path, *names: str, most: int = PEEK_BYTES) -> dict[str, Any
     """Read these metadata fields from `most` bytes of a trace; a field not completely contained in them is `None`.
 
     The fields are at the end of a trace, after the long records; in a version 1 trace that Jupyter has not saved they
-    are at the beginning.
-
-    Raises:
-        OSError: the file cannot be read.
+    are at the beginning. Raises OSError.
     """
     with path.open("rb") as file:
         head = file.read(most).decode("utf-8", "replace")
@@ -84,11 +81,10 @@ def _decode_after(_: str, found: str, rest: str) -> Any:
 
 def _read_summary(path: Path) -> TraceSummary:
     found = read_facts(path, "task", "verdict", "started", "run_id")
-    changed = path.stat().st_mtime
     task, verdict = found["task"], found["verdict"]
     return TraceSummary(
         path,
-        changed,
+        path.stat().st_mtime,
         _parse_time(found["started"]),
         _clean_text(task.get("text")) if isinstance(task, dict) else "",
         _clean_text(verdict.get("outcome")) if isinstance(verdict, dict) else "",

@@ -50,8 +50,6 @@ class Exporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """A built-in format; implements `Exporter`."""
-
     ending: str
     convert: Callable[[RunState, Path, bool], str]
 
@@ -69,11 +67,7 @@ NOTEBOOK = _Format("-selected.ipynb", lambda run, trace, pinned: _render_noteboo
 
 
 def exporter(form: str) -> Exporter:
-    """Return the exporter of a format.
-
-    Raises:
-        MissingRequirement: it is not registered, or cannot be loaded.
-    """
+    """Return the exporter of a format."""
     found: Exporter = plugins.get("exporters", form)
     return found
 
@@ -81,30 +75,17 @@ def exporter(form: str) -> Exporter:
 def export_run(records: Iterable[Record], form: str, trace: Path, *, pinned: bool = True) -> str:
     """Convert a run to another format, with secrets and paths of home folders redacted.
 
-    Args:
-        records: all records of the run.
-        form: the format.
-        trace: the trace that contains the records; the export mentions its name.
-        pinned: whether a script requires the versions that the run used.
-
-    Raises:
-        UsageError: the run cannot be converted to this format.
-        MissingRequirement: the format is not registered, or cannot be loaded.
+    The export mentions the name of the trace; if `pinned`, a script requires the versions that the run used.
     """
     redactor = Redactor(homes=Homes())
     trace = trace.with_name(encodable(trace.name))
     run = fold_all(redactor.record(record) for record in records)
-    _check_start_time(run.started_at)
-    return exporter(form).render(run, trace, pinned=pinned)
-
-
-def _check_start_time(at: float) -> None:
     try:
-        datetime.fromtimestamp(at, UTC)
+        datetime.fromtimestamp(run.started_at, UTC)
     except (ValueError, OverflowError, OSError):
-        raise UsageError(
-            f"The trace has an invalid start time: {at} seconds after 1970.", remedy="Correct it in the file."
-        ) from None
+        problem = f"The trace has an invalid start time: {run.started_at} seconds after 1970."
+        raise UsageError(problem, remedy="Correct it in the file.") from None
+    return exporter(form).render(run, trace, pinned=pinned)
 
 
 def default_export_path(trace: Path, form: str, content: str) -> Path:

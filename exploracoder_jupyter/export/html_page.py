@@ -11,18 +11,20 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pygments.lexers.python import PythonLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.export.code_html import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.trace.cells import cell_markdown
@@ -39,6 +41,18 @@ _STATUS_TEXT: Final = {
     "died": "✗ its kernel died",
     "interrupted": "■ interrupted",
 }
+_CLASSES: Final = (
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Operator.Word, "k"),
+    (Keyword, "k"),
+    (Name.Builtin, "b"),
+    (Name.Function, "d"),
+    (Name.Class, "d"),
+    (Name.Decorator, "d"),
+)
+"""Token types with their class in the style sheet; the first match applies."""
 _MAX_TITLE: Final = 80
 _TEMPLATE_FUNCTIONS: Final = (
     cell_markdown.task_markdown,
@@ -53,11 +67,7 @@ _TEMPLATE_FUNCTIONS: Final = (
 
 
 def render_page(run: RunState, trace: Path) -> str:
-    """Render the run as a page, which mentions the name of `trace`.
-
-    Raises:
-        UsageError: the record of the start of the run is missing.
-    """
+    """Render the run as a page, which mentions the name of `trace`."""
     if run.started is None:
         raise UsageError("The trace does not contain the start of its run.", remedy="Use a complete trace.")
     solution, attempts = final_solution(run), run.sections.get(SOLUTION)
@@ -140,8 +150,18 @@ def _inline_markdown(markdown: str) -> Markup:
     return Markup(generated_html(markdown).strip().removeprefix("<p>").removesuffix("</p>"))
 
 
-def _markdown(text: str, raise_by: int = 0) -> Markup:
-    return generated_html(text, raise_by=raise_by)
+def code_html(code: str, label: str) -> Markup:
+    """Render code as a block that can be scrolled with the keyboard, with a label for screen readers."""
+    tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code.strip("\n"))
+    spans = "".join(_span(kind, text) for kind, text in tokens)
+    return Markup(
+        f'<pre class="code" tabindex="0" role="group" aria-label="{escape(label)}"><code>{spans}</code></pre>'
+    )
+
+
+def _span(kind: tuple[str, ...], text: str) -> str:
+    name = next((name for known, name in _CLASSES if kind in known), None)
+    return escape(text) if name is None or not text.strip() else f'<span class="{name}">{escape(text)}</span>'
 
 
 @cache
@@ -160,7 +180,7 @@ def _environment() -> Environment:
         autoescape=True,
     )
     environment.filters.update(
-        md=_markdown,
+        md=lambda text, raise_by=0: generated_html(text, raise_by=raise_by),
         md_line=_inline_markdown,
         code=code_html,
         outputs=outputs_html,

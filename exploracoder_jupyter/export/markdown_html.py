@@ -1,4 +1,4 @@
-"""Renders Markdown as HTML: that of generated cells, and that displayed by code.
+"""Renders Markdown as HTML, that of generated cells and that displayed by code, and adapts sanitized HTML to a page.
 
 Formulas are not typeset, because that requires a script; their source is shown, each in a separate element.
 """
@@ -12,9 +12,13 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from exploracoder_jupyter.export.html_tags import wrap_tables
 from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html
 
+_TAG = re.compile(r'<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:[^">]|"[^"]*")*)>')
+"""Matches a tag. Sanitizers escape `<` in text, but some do not in attributes; all escape quotes there."""
+_LANDMARKS = frozenset(("main", "nav", "header", "footer", "aside"))
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_TABLE_WRAPPER = '<div class="wide" tabindex="0" role="group" aria-label="Table">'
 _FORMULA = re.compile(
     r"\$\$.{1,1000}?\$\$|\$(?!\s)[^$\n]+?(?<![\s\\])\$(?!\d)|\\\(.{1,1000}?\\\)|\\\[.{1,1000}?\\\]", re.DOTALL
 )
@@ -54,3 +58,27 @@ def _formula(state: StateInline, silent: bool) -> bool:
         state.push("formula", "samp", 0).content = str(Markup.escape(found[0]))
     state.pos = found.end()
     return True
+
+
+def wrap_tables(html: str) -> str:
+    """Wrap each table in a scrollable box."""
+    return _TAG.sub(lambda found: _wrap_table(*found.groups()), html)
+
+
+def adapt_fragment(html: str) -> str:
+    """Replace headings and landmarks, which belong to a page, by neutral elements, and give each picture a label."""
+    return _TAG.sub(lambda found: _adapt_tag(*found.groups()), html)
+
+
+def _wrap_table(slash: str, name: str, rest: str) -> str:
+    tag = f"<{slash}{name}{rest}>"
+    if name != "table":
+        return tag
+    return f"{tag}</div>" if slash else f"{_TABLE_WRAPPER}{tag}"
+
+
+def _adapt_tag(slash: str, name: str, rest: str) -> str:
+    if name in _HEADINGS:
+        return "</strong></div>" if slash else f"<div{rest}><strong>"
+    attributes = rest if name != "img" or ' alt="' in rest else f' alt="Picture"{rest}'
+    return f"<{slash}{'div' if name in _LANDMARKS else name}{attributes}>"

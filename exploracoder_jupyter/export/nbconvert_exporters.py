@@ -22,8 +22,6 @@ _Result = tuple[str, Any]
 
 
 class _TraceExporter(Exporter):
-    """Base class: exports a trace in one format."""
-
     form: ClassVar[str]
 
     @default("file_extension")
@@ -31,11 +29,7 @@ class _TraceExporter(Exporter):
         return f".{exporter(self.form).ending.rpartition('.')[2]}"
 
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
-        """Convert the trace in this file, or the journal next to it if that is more recent.
-
-        Raises:
-            ConversionException: the file is not a trace, or cannot be converted to this format.
-        """
+        """Convert the trace in this file, or the journal next to it if that is more recent."""
         trace = Path(filename)
         try:
             return self._convert(load(trace), trace, resources)
@@ -43,19 +37,14 @@ class _TraceExporter(Exporter):
             raise ConversionException(str(error)) from error
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
-        """Convert a trace that has already been read.
-
-        Raises:
-            ConversionException: the notebook is not a trace, or cannot be converted to this format.
-        """
+        """Convert a trace that has already been read."""
         metadata = (resources or {}).get("metadata") or {}
         trace = Path(str(metadata.get("path") or "."), f"{metadata.get('name') or 'trace'}.ipynb")
         records = read_records(deepcopy(nb))
         try:
             if not records:
-                raise UsageError(
-                    "This notebook is not the trace of a run.", remedy="Use a notebook written by an exploration."
-                )
+                problem = "This notebook is not the trace of a run."
+                raise UsageError(problem, remedy="Use a notebook written by an exploration.")
             return self._convert(records, trace, resources)
         except UsageError as error:
             raise ConversionException(str(error)) from error

@@ -13,13 +13,11 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.export.html_tags import adapt_fragment
-from exploracoder_jupyter.export.markdown_html import shown_html
+from exploracoder_jupyter.export.markdown_html import adapt_fragment, shown_html
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace.comparing.output_parts import join_lines
 
 _COLOR_STYLE: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
-_FORMULA_CAPTION: Final = "LaTeX source"
 
 
 def outputs_html(outputs: Iterable[Output], label: str) -> Markup:
@@ -71,7 +69,7 @@ def _markdown(value: JsonValue, label: str) -> str:
 
 
 def _latex(value: JsonValue, label: str) -> str:
-    return f"<figure>{_text(join_lines(value), label, 'result')}<figcaption>{_FORMULA_CAPTION}</figcaption></figure>"
+    return f"<figure>{_text(join_lines(value), label, 'result')}<figcaption>LaTeX source</figcaption></figure>"
 
 
 def _json(value: JsonValue, label: str) -> str:

@@ -38,14 +38,9 @@ class Dependencies:
 def find_dependencies(
     code: str, libraries: Iterable[LibraryInfo], environment: Environment, *, pinned: bool = True, whole: bool = False
 ) -> Dependencies:
-    """Find the requirements of the code.
+    """Find the requirements of code without magics, with the recorded versions if `pinned`.
 
-    Args:
-        code: Python without magics.
-        libraries: the libraries of the task, with the names of their distributions.
-        environment: the environment of the run.
-        pinned: whether to require the recorded versions.
-        whole: whether the code needs all of the libraries, because it uses values created elsewhere with them.
+    If it is `whole`, it needs all libraries of the task, because it uses values created elsewhere with them.
     """
     by_name = {info.name: info for info in libraries}
     versions = parse_versions(
@@ -62,17 +57,13 @@ def find_dependencies(
         needed += known
         unknown += [] if known else [module]
     needed = list(dict.fromkeys(needed))
-    optional = [name for name in _find_optional(needed) if name in versions and name not in {*needed, *unindexed}]
+    extras = optional_requirements(line for name in needed for line in _requires(name))
+    optional = [name for name in extras if name in versions and name not in {*needed, *unindexed}]
 
     def requirements(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(f"{name}=={versions[name]}" if pinned and name in versions else name for name in names)
 
     return Dependencies(requirements(needed), requirements(optional[:_MAX_OPTIONAL]), tuple(unknown))
-
-
-def _find_optional(names: Sequence[str]) -> list[str]:
-    """Return the optional dependencies in the metadata of these distributions, if they are installed here."""
-    return optional_requirements(line for name in names for line in _requires(name))
 
 
 def _requires(name: str) -> Sequence[str]:

@@ -24,11 +24,7 @@ _DISPLAY: Final = "display = print  # in a notebook it shows more"
 
 
 def to_plain_python(code: str, *, shows_last: bool) -> str:
-    """Convert code to plain Python without magics; if `shows_last`, its last expression is printed.
-
-    Raises:
-        UsageError: the code requires IPython.
-    """
+    """Convert code to plain Python without magics; if `shows_last`, its last expression is printed."""
     code = re.sub(r"\r\n?", "\n", code)
     plain = _without_magics(_METADATA.sub("", code).strip("\n"))
     if _CELL_MAGIC.match(code) or not compiles(plain):

@@ -25,25 +25,17 @@ _PASSED: Final = 'print("The check passed.")'
 
 def render_main_block(task: Task, observed: Observation) -> str:
     """Render the block that runs the check if the file is run as a script; empty if no check can run there."""
-    code = _check_code(task)
+    try:
+        code = readable_code(task)
+    except (UsageError, RecursionError):  # from a version with other kinds of checks, or a very long expression
+        return ""
     by_content = {one.name for one in observed.changes if _ELEMENTWISE.search(one.type) or _NAN.search(one.summary)}
     if not code or not observed.ran or any(_equality_comparisons(code, by_content)):
         return ""
-    block = _render_block(code)
-    return block if compiles(block) else ""
-
-
-def _check_code(task: Task) -> str | None:
-    try:
-        return readable_code(task)
-    except (UsageError, RecursionError):  # from a version with other kinds of checks, or a very long expression
-        return None
-
-
-def _render_block(code: str) -> str:
-    """Indent the code; unparse it instead if indentation would change multi-line strings."""
     block, unparsed = _indent(code), _indent(ast.unparse(ast.parse(code)))
-    return block if ast.dump(ast.parse(block)) == ast.dump(ast.parse(unparsed)) else unparsed
+    if ast.dump(ast.parse(block)) != ast.dump(ast.parse(unparsed)):  # indentation has changed multi-line strings
+        block = unparsed
+    return block if compiles(block) else ""
 
 
 def _indent(code: str) -> str:

@@ -7,10 +7,10 @@ write the variables that the task uses to a private folder, start the engine, an
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -20,28 +20,26 @@ from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, history_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean
+from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.required_libraries import check_libraries
+from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.earlier_runs import (
-    history_damage,
-    list_runs,
-    parse_history_limit,
-    show_runs,
-)
+from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, parse_history_limit, show_runs
 from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
 from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
-from exploracoder_jupyter.ipython_extension.result_card.card_display import Display, LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
@@ -54,7 +52,6 @@ from exploracoder_jupyter.ipython_extension.searching.search_results import Resu
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
-from exploracoder_jupyter.ipython_extension.trace_export import export_trace
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Repository, Resume, Start
 from exploracoder_jupyter.protocol.run_controls import Replan
@@ -71,8 +68,6 @@ _OFFERED = "The solution of this run is already in a cell, or this front end doe
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """The request of a cell, completed from the recorded run that it resumes or replays."""
-
     call: Call
     task: str
     layers: list[Layer]
@@ -83,14 +78,6 @@ class _Request:
     given: Continuation | None = None
     resume: Resume | None = None
     replay: Replay | None = None
-
-    def settings(self) -> Settings:
-        """Resolve all settings.
-
-        Raises:
-            UsageError: a setting is invalid.
-        """
-        return resolve(*self.layers, *self.recorded)
 
 
 class Commands:
@@ -106,17 +93,12 @@ class Commands:
         self._configured = configured
 
     def explore(self, call: Call, task: str) -> None:
-        """Run an exploration: in the background if a page shows the notebook, otherwise to its end.
-
-        Raises:
-            UsageError: a setting is invalid, a variable is unknown or cannot be sent, or the user interrupted.
-            ExploraError: the run failed.
-        """
+        """Run an exploration: in the background if a page shows the notebook, otherwise to its end."""
         caller = self._caller()
         request = self._build_request(call, task, caller)
         background = caller.watched and not call.wait
         page = self.controls.announce_call(caller.session) if caller.watched else lambda: ""
-        settings, resources = request.settings(), ExitStack()
+        settings, resources = resolve(*request.layers, *request.recorded), ExitStack()
         if settings.exploration.review and not background and not (page() and self.controls.handles_while_busy):
             request = replace(request, layers=_without_review(request.layers))
         refused = _missing_library(request.call.libraries, settings)
@@ -144,23 +126,24 @@ class Commands:
         return find_replaced(code, self._shell.user_ns, hidden=self._shell.user_ns_hidden)
 
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
-        """Build the cell's request, completed from the recorded run that it resumes or replays."""
         layers = with_this_interpreter([call.layer, self._configured()])
-        recorded_run = self._find_recorded_run(call, task, layers)
-        if recorded_run is None:
+        run = self._find_recorded_run(call, task, layers)
+        if run is None:
             given, origin = self._continuation(caller)
             return _Request(call, task, layers, origin=origin, given=given)
-        layers = _without_resumed_out(recorded_run, call, layers)
-        call = recorded_run.complete(call, self._shell.user_ns)
-        return _Request(
-            call,
-            task or recorded_run.task.text,
-            layers,
-            recorded=[recorded_run.settings_layer(*layers)],
-            origin=_describe_origin(recorded_run, call),
-            resume=_build_resume(recorded_run, call),
-            replay=_build_replay(recorded_run, call),
-        )
+        out_typed = bool(call.resume) and "out" in call.layer.get("view", {})
+        if not out_typed and run.has_trace(
+            resolve(*layers).view.out
+        ):  # the new trace is written beside the resumed one
+            layers = [{"view": {"out": None}}, *layers]
+        call = run.complete(call, self._shell.user_ns)
+        request = _Request(call, task or run.task.text, layers, origin="", recorded=[run.settings_layer(*layers)])
+        if call.replay:
+            return replace(request, origin=f"{run.trace.name} replayed", replay=_build_replay(run, call))
+        where = f" from {call.start}" if call.start else ""
+        hint = f", hint: {call.hint}" if call.hint else ""
+        resume = Resume(trace=str(run.trace), cell=call.start, hint=call.hint)
+        return replace(request, origin=f"{run.trace.name} resumed{where}{hint}", resume=resume)
 
     def _build_start(
         self, request: _Request, caller: Caller, sandbox: Sandbox, resources: ExitStack, *, refused: bool
@@ -172,6 +155,11 @@ class Commands:
         forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
         uses = () if refused else call.uses
         variables, unsent = send_variables(uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        repository = None
+        if call.repo:
+            repository = Repository(
+                path=call.repo, target=call.target, tests=list(call.tests), command=call.test_command
+            )
         order = Start(
             task=request.task,
             libraries=list(call.libraries),
@@ -183,7 +171,7 @@ class Commands:
             notebook=str(caller.notebook) if caller.notebook else None,
             cell=caller.cell,
             workdir=str(Path.cwd()),
-            repository=_repository_of(call),
+            repository=repository,
             variables=variables,
             unsent=unsent,
             live=live,
@@ -195,25 +183,24 @@ class Commands:
         return order, forks
 
     def _follow(self, run: Run, *, background: bool, forks: Forks) -> None:
-        """Follow the run to its end or, in the background, until this kernel was forked."""
         try:
             run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
         except KeyboardInterrupt:
             raise UsageError(_summary_line(run)) from None
-        if not background:
-            self._finish(run)
+        if background:
+            return
+        if run.state.failure:
+            raise ExploraError(run.state.failure)
+        if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
+            self._insert(run, run.state.offered_solution)
 
     def run(self, line: str) -> Results | None:
-        """Execute a line of `%explora` and return its value, if it has one.
-
-        Raises:
-            UsageError: the command is unknown, or there is nothing to apply it to.
-        """
+        """Execute a line of `%explora` and return its value, if it has one."""
         name, _, argument = line.strip().partition(" ")
         if name == "search":
             return self._searcher.search(argument)
         commands: Mapping[str, Callable[[str], str]] = {
-            "": self._overview,
+            "": lambda argument: f"{self._status(argument)}\n%explora? lists all commands.",
             "status": self._status,
             "stop": self._stop,
             "accept": self._accept,
@@ -225,7 +212,7 @@ class Commands:
             "export": self._export,
             "clean": self._clean,
             "config": self._config,
-            "setup": self._setup,
+            "setup": lambda argument: set_up_model(argument, self._configured(), write=self.write),
         }
         if name == "doctor":
             raise UsageError("%explora doctor is a command for a terminal.", remedy="Use `jupyter explora doctor`.")
@@ -243,12 +230,6 @@ class Commands:
         """Write to the cell's output."""
         sys.stdout.write(f"{text}\n")
 
-    def _finish(self, run: Run) -> None:
-        if run.state.failure:
-            raise ExploraError(run.state.failure)
-        if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
-            self._insert(run, run.state.offered_solution)
-
     def _find_recorded_run(self, call: Call, task: str, layers: Sequence[Layer]) -> RecordedRun | None:
         """Find the run that a cell resumes or replays; traces of this session and at `--out` may be anywhere."""
         trace = call.replay or call.resume
@@ -258,7 +239,7 @@ class Commands:
         return find_recorded_run(
             trace,
             task,
-            self._calling_folder() or Path.cwd(),
+            self._calling_folder(),
             other_traces=[Path(path) for path in paths if path],
             check=call.check,
             any_outcome=bool(call.start),
@@ -286,12 +267,11 @@ class Commands:
             run.live.dismiss_solution()
         self._shell.set_next_input(solution)
 
-    def _overview(self, argument: str) -> str:
-        return f"{self._status(argument)}\n%explora? lists all commands."
-
     def _status(self, _: str) -> str:
         shown = self.runs.running() or self.runs.explored()[-1:]
-        return "\n".join(as_text(run.state, _now()) for run in shown) or "Nothing has been explored in this session."
+        return (
+            "\n".join(as_text(run.state, time.time()) for run in shown) or "Nothing has been explored in this session."
+        )
 
     def _stop(self, _: str) -> str:
         running = self.runs.running()
@@ -340,12 +320,12 @@ class Commands:
         here = [run.state.trace for run in self.runs.all if run.state.trace]
         if session := [f"{number}. {_history_line(run)}" for number, run in enumerate(self.runs.explored(), 1)]:
             self.write("\n".join(session))
-        folder = self._calling_folder() or Path.cwd()
+        folder = self._calling_folder()
         before = list_runs(folder, excluded_traces=here, excluded_runs=[run.state.run_id for run in self.runs.all])
         if before:
             show_runs(before, limit, Reach(folder, server_root()))
         nothing = "" if session or before else "Nothing has been explored yet, and there are no traces here."
-        return " ".join(filter(None, (nothing, history_damage())))
+        return " ".join(filter(None, (nothing, HistoryStore(history_path()).lost())))
 
     def _caller(self) -> Caller:
         """Return the caller, with the notebook's present name from its page: the kernel knows only the first name."""
@@ -353,13 +333,11 @@ class Commands:
         notebook = self.controls.notebook(caller.session)
         return replace(caller, notebook=notebook) if notebook else caller
 
-    def _calling_folder(self) -> Path | None:
-        """The folder of the calling notebook, if known."""
+    def _calling_folder(self) -> Path:
         notebook = self._caller().notebook
-        return notebook.parent if notebook else None
+        return notebook.parent if notebook else Path.cwd()
 
     def _folder(self) -> Path | None:
-        """The folder of the notebook, as the kernel knows it from its start."""
         notebook = find_notebook(self._shell)
         return notebook.parent if notebook else None
 
@@ -378,9 +356,6 @@ class Commands:
         where = f" They are in the trace {run.state.trace}." if run else ""
         return f"Nothing to remove: only JupyterLab with our extension inserts candidates into a notebook.{where}"
 
-    def _setup(self, argument: str) -> str:
-        return set_up_model(argument, self._configured(), write=self.write)
-
     def _config(self, argument: str) -> str:
         if not argument:
             return explain(self._configured())
@@ -391,8 +366,6 @@ class Commands:
 
 def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraError | None:
     """Return the error for a library that is not installed, if that can be known without the engine."""
-    from exploracoder_jupyter.core.required_libraries import check_libraries
-
     try:
         check_libraries(libraries, settings, workdir=Path.cwd())
     except ExploraError as error:
@@ -400,20 +373,8 @@ def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraErr
     return None
 
 
-def _repository_of(call: Call) -> Repository | None:
-    if not call.repo:
-        return None
-    return Repository(path=call.repo, target=call.target, tests=list(call.tests), command=call.test_command)
-
-
-def _build_resume(recorded_run: RecordedRun, call: Call) -> Resume | None:
-    return None if call.replay else Resume(trace=str(recorded_run.trace), cell=call.start, hint=call.hint)
-
-
-def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay | None:
+def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay:
     """Return what is replayed; its trace goes to `--out`, or else beside the recorded trace."""
-    if not call.replay:
-        return None
     out = call.layer.get("view", {}).get("out") or recorded_run.trace.with_name(
         f"{recorded_run.stem}{REPLAYED_SUFFIX}.ipynb"
     )
@@ -426,18 +387,9 @@ def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay | None:
     )
 
 
-def _describe_origin(recorded_run: RecordedRun, call: Call) -> str:
-    """Describe in a few words a run that resumes or replays a trace."""
-    if call.replay:
-        return f"{recorded_run.trace.name} replayed"
-    where = f" from {call.start}" if call.start else ""
-    hint = f", hint: {call.hint}" if call.hint else ""
-    return f"{recorded_run.trace.name} resumed{where}{hint}"
-
-
 def _display(
     caller: Caller, page: Callable[[], str], replaced: Callable[[str], list[str]], run: Run, *, background: bool
-) -> Display:
+) -> LineDisplay | NotebookDisplay:
     if found := page():
         run.live.set_owner(found)
     if not caller.jupyter:
@@ -447,45 +399,29 @@ def _display(
         hint=hint,
         after=after,
         in_page=lambda: bool(run.live.owner),
-        cells=run.live.shows_cells,
+        cells=run.live.context.cells,
         folder=caller.notebook.parent if caller.notebook else None,
         stop=run.stop if background else None,
         replaced=replaced,
     )
 
 
-def _without_resumed_out(recorded_run: RecordedRun, call: Call, layers: list[Layer]) -> list[Layer]:
-    """Return the layers without an `--out` that is the trace to resume, unless the line names both.
-
-    The new trace is then written beside the resumed one.
-    """
-    typed = bool(call.resume) and "out" in call.layer.get("view", {})
-    if typed or not recorded_run.has_trace(resolve(*layers).view.out):
-        return layers
-    return [{"view": {"out": None}}, *layers]
-
-
 def _without_review(layers: Sequence[Layer]) -> list[Layer]:
-    """Return the layers without the review that a recorded run asked for: there is no page to review the plan on.
-
-    Raises:
-        UsageError: the cell itself asks for a review.
-    """
+    """Return the layers without the review that a recorded run asked for: there is no page to review the plan on."""
     if resolve(*layers).exploration.review:
         raise UsageError("--review requires a page on which you can review the plan.", remedy=_NO_REVIEW)
     return [{"exploration": {"review": False}}, *layers]
 
 
 def _summary_line(run: Run) -> str:
-    parts = [run.state.task.subject, headline(run.state), cost(run.state, _now()), run.state.trace or ""]
+    parts = [run.state.task.subject, headline(run.state), cost(run.state, time.time()), run.state.trace or ""]
     return " · ".join(part for part in parts if part)
 
 
 def _history_line(run: Run) -> str:
     """Summarize a run with its task: runs on one library may differ only in the task."""
-    task = " ".join(run.state.task.text.split())
-    about = f"{task[:_MAX_TASK]}…" if len(task) > _MAX_TASK else task
-    return " · ".join(part for part in (_summary_line(run), about, run.live.origin) if part)
+    parts = (_summary_line(run), one_line(run.state.task.text, _MAX_TASK), run.live.context.origin)
+    return " · ".join(part for part in parts if part)
 
 
 def _ask_key() -> str:
@@ -499,7 +435,3 @@ def _ask_key() -> str:
         raise UsageError(
             "No key was entered, or this front end cannot ask for one.", remedy="See %explora config for other ways."
         ) from None
-
-
-def _now() -> float:
-    return datetime.now().timestamp()

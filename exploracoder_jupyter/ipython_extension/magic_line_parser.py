@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
     add_options,
-    read_code_text,
     settings_layer,
     split_call,
     validate_repository_options,
     validate_resume_options,
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
-from exploracoder_jupyter.core.configuration.setting_annotations import Option
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.task_text import read_code
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -70,11 +69,7 @@ class Call:
 
 
 def parse_magic_cell(line: str, cell: str) -> tuple[Call, str]:
-    """Parse the line and return it with the task, the text below it.
-
-    Raises:
-        UsageError: the line cannot be used, or there is no task.
-    """
+    """Parse the line and return it with the task, the text below it."""
     line, cell = split_call(line, cell)
     call = parse_magic_line(line)
     if not cell.strip() and not (call.resume or call.replay):
@@ -83,11 +78,7 @@ def parse_magic_cell(line: str, cell: str) -> tuple[Call, str]:
 
 
 def parse_magic_line(line: str) -> Call:
-    """Parse the line.
-
-    Raises:
-        UsageError: an option is unknown, unavailable or has a bad value, or no library is named.
-    """
+    """Parse the line alone."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -101,8 +92,8 @@ def parse_magic_line(line: str) -> Call:
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
         uses=tuple(dict.fromkeys(given.use or ())),
-        check=None if given.check is None else read_code_text(given.check, "check"),
-        setup=read_code_text(given.setup or "", "setup"),
+        check=read_code(given.check, "check"),
+        setup=read_code(given.setup, "setup") or "",
         solution_name=given.name,
         wait=bool(given.wait),
         resume=given.resume,
@@ -119,24 +110,17 @@ def parse_magic_line(line: str) -> Call:
 
 
 def _check_replay(given: Namespace) -> None:
-    """Reject options that a replay would ignore.
-
-    Raises:
-        UsageError: there is such an option, or --delay without --replay.
-    """
+    """Reject options that a replay would ignore, and --delay without --replay."""
     if given.replay is None:
         if given.delay is not None:
             raise UsageError("--delay requires --replay.", remedy="Add --replay with the trace to replay.")
         return
     if not given.replay:
         raise UsageError("--replay names no trace.", remedy="Name a notebook that an exploration wrote.")
-    flags = [option.flag for option in OPTIONS if option.name not in _REPLAY_OPTIONS and _is_given(given, option)]
+    given_options = (option for option in OPTIONS if getattr(given, option.dest, None) is not None)
+    flags = [option.flag for option in given_options if option.name not in _REPLAY_OPTIONS]
     if others := [*given.libraries, *flags]:
         raise UsageError(f"{others[0]} cannot be used with --replay, which repeats a run as it was.", remedy="Omit it.")
-
-
-def _is_given(given: Namespace, option: Option) -> bool:
-    return getattr(given, option.dest, None) is not None
 
 
 def help_text() -> str:

@@ -1,8 +1,7 @@
 """Finds the variables of this kernel that a task mentions, or that a solution would replace.
 
 Only the names of mentioned variables are sent, so that the model learns that they exist. They are found in prose and in
-code. Private names, IPython's own names and imported objects are left out: a
-program imports the latter itself.
+code. Private names, IPython's own names and imported objects are left out: a program imports the latter itself.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from operator import attrgetter
 from symtable import symtable
 
 MAX_NAMES = 20
-"""How many names are returned."""
-
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
 """A whole identifier that is not an attribute."""
 _module_of_class = type.__dict__["__module__"].__get__

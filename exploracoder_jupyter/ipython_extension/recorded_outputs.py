@@ -60,14 +60,10 @@ def _message(output: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if kind == "stream":
         content["text"] = _join(content["text"])
     if "data" in content:
-        content["data"] = {mime: _value(mime, value) for mime, value in content["data"].items()}
+        data = content["data"].items()
+        content["data"] = {mime: value if mime.endswith("json") else _join(value) for mime, value in data}
     return kind, content
 
 
-def _value(mime: str, value: Any) -> Any:
-    return value if mime.endswith("json") else _join(value)
-
-
 def _join(text: str | list[str]) -> str:
-    """Join the lines as which notebooks may store a text."""
     return text if isinstance(text, str) else "".join(text)

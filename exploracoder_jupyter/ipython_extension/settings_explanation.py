@@ -29,20 +29,19 @@ from exploracoder_jupyter.core.secrets.secret_patterns import mask_address
 
 
 def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
-    """Describe the settings of the next run and all their sources.
-
-    Raises:
-        UsageError: the config file cannot be read, or a setting is invalid.
-    """
+    """Describe the settings of the next run and all their sources."""
     environ = os.environ if environ is None else environ
     path = config_path()
+    status = "exists" if path.is_file() else "does not exist yet"
+    if configured_path() and not path.is_file():
+        status += "; EXPLORACODER_CONFIG names it, so runs need it to start"
     variables = ", ".join(name for name in SETTING_VARIABLES if environ.get(name)) or "none set"
     set_here = ", ".join(sorted(name for values in configured.values() for name in values)) or "nothing set"
     lines = [
         "Settings come from, strongest first:",
         "  1. options of the %%explora line",
         f"  2. %config ExploraMagics.NAME = VALUE ({set_here})",
-        f"  3. the file {path} ({_file_status(path)})",
+        f"  3. the file {path} ({status})",
         f"  4. the environment: {', '.join(SETTING_VARIABLES)} ({variables})",
         "  5. defaults",
         *_model_lines(configured, environ),
@@ -59,13 +58,6 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
     return "\n".join(lines)
 
 
-def _file_status(path: Path) -> str:
-    if path.is_file():
-        return "exists"
-    refused = "; EXPLORACODER_CONFIG names it, so runs need it to start" if configured_path() else ""
-    return f"does not exist yet{refused}"
-
-
 def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     endpoint = resolve(configured, path=config_path(), environ=environ).endpoint
     if endpoint.base_url is None and endpoint.model in (None, "offline"):
@@ -76,33 +68,19 @@ def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     else:
         address = mask_address(endpoint.base_url or "the default OpenAI endpoint")
         model = f"Model: {endpoint.model or 'not named'} at {address}"
+    key = next((f"taken from the environment variable {name}" for name in KEY_VARIABLES if environ.get(name)), "")
+    if not key and read_secrets(config_path(), environ={}).api_key:
+        key = "taken from that file"
     return [
         model,
-        f"Key: {_key_source(environ)}",
+        f"Key: {key or 'none is set; local endpoints do not need one'}",
         '  To set one: %explora config key (prompts for it), or a line api_key = "..." at the top of that file, or the '
         f"environment variable {KEY_VARIABLES[0]} before Jupyter starts. Never type a key into a cell.",
     ]
 
 
-def _key_source(environ: Mapping[str, str]) -> str:
-    name = next((name for name in KEY_VARIABLES if environ.get(name)), None)
-    if name:
-        return f"taken from the environment variable {name}"
-    return (
-        "taken from that file"
-        if read_secrets(config_path(), environ={}).api_key
-        else "none is set; local endpoints do not need one"
-    )
-
-
 def save_key(key: str) -> Path:
-    """Write the key to the config file, keep the rest of the file, and return its path.
-
-    Only its owner can read the file.
-
-    Raises:
-        UsageError: the key is empty, or the file cannot be read or written.
-    """
+    """Write the key to the config file, which only its owner can read, and return the file's path."""
     if not key.strip():
         raise UsageError("No key was entered; nothing was changed.")
     return write_config({"api_key": key.strip()})

@@ -20,19 +20,14 @@ def copy_files(kept: FilesKept, into: Path) -> str:
     """Copy the kept files into the folder, never over an existing file; return a message about the result."""
     copied, skipped = [], []
     for name in kept.files:
-        reason = _copy(Path(kept.folder, name), into / name) if _stays_below(name) else "is outside the folder"
+        leaves = PurePath(name).is_absolute() or ".." in PurePath(name).parts
+        reason = "is outside the folder" if leaves else _copy(Path(kept.folder, name), into / name)
         skipped.append(f"  {name}: {reason}") if reason else copied.append(f"  {name}")
     lines = [f"Copied into {into}:", *copied] if copied else ["Nothing was copied."]
     return "\n".join([*lines, *(["Not copied:", *skipped] if skipped else [])])
 
 
-def _stays_below(name: str) -> bool:
-    path = PurePath(name)
-    return not path.is_absolute() and ".." not in path.parts
-
-
 def _copy(source: Path, target: Path) -> str:
-    """Copy one file; return why that failed, or an empty string."""
     try:
         if source.is_symlink():
             return "is a link"

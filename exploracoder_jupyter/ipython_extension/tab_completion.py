@@ -14,21 +14,8 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 
-COMMANDS = (
-    "search",
-    "status",
-    "stop",
-    "accept",
-    "history",
-    "solution",
-    "files",
-    "apply",
-    "undo",
-    "export",
-    "clean",
-    "config",
-    "setup",
-)
+_NAMES = "search status stop accept history solution files apply undo export clean config setup"
+COMMANDS = tuple(_NAMES.split())
 """The commands of `%explora`."""
 FORMS = ("script", "html", "notebook")
 """The formats of `%explora export`."""
@@ -76,7 +63,6 @@ def _for_search(arguments: str) -> tuple[str, ...]:
 
 
 def _for_export(arguments: str) -> tuple[str, ...]:
-    """Return the option and its choices; IPython completes paths."""
     *before, token = arguments.split(" ")
     if before and before[-1] == "--to":
         return FORMS

@@ -23,8 +23,6 @@ CONTROL = "exploracoder_jupyter:control:v1"
 VERSION = 1
 """Version of this protocol; if page and kernel differ, they ask the user to update one of them."""
 
-_MESSAGE = ConfigDict(frozen=True, extra="ignore")
-
 RunStatus = Literal[
     "starting", "reviewing", "running", "stopping", "solved", "unchecked", "unsolved", "stopped", "failed"
 ]
@@ -32,10 +30,13 @@ RunStatus = Literal[
 aborted."""
 
 
-class CellChange(BaseModel):
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class CellChange(_Message):
     """One change to the notebook's cells, which are identified by id. Apply in order; applying twice is harmless."""
 
-    model_config = _MESSAGE
     action: Literal["insert", "replace", "remove"]
     id: str
     after: str | None = None
@@ -44,10 +45,9 @@ class CellChange(BaseModel):
     """The whole cell in nbformat 4.5 format, including `id`; `None` for `remove`."""
 
 
-class ApiView(BaseModel):
+class ApiView(_Message):
     """A recommended or used API, as shown in the sidebar."""
 
-    model_config = _MESSAGE
     path: str
     kind: str = ""
     signature: str = ""
@@ -58,10 +58,9 @@ class ApiView(BaseModel):
     """Whether the selected candidate actually calls it."""
 
 
-class CandidateView(BaseModel):
+class CandidateView(_Message):
     """One candidate, or a repair of one."""
 
-    model_config = _MESSAGE
     id: str
     round: int = 0
     repairs: str | None = None
@@ -80,10 +79,9 @@ class CandidateView(BaseModel):
     """Id of an earlier candidate of the subtask that computed the same; empty if there is none."""
 
 
-class SubtaskView(BaseModel):
+class SubtaskView(_Message):
     """One subtask, or the solution (id `solution`)."""
 
-    model_config = _MESSAGE
     id: str
     title: str
     status: Literal["planned", "exploring", "done", "failed", "skipped"] = "planned"
@@ -97,10 +95,9 @@ class SubtaskView(BaseModel):
     """The reasons why that candidate was selected, as text."""
 
 
-class RunView(BaseModel):
+class RunView(_Message):
     """A run as shown in the sidebar. Sent complete, at most five times per second, and at the end."""
 
-    model_config = _MESSAGE
     key: str
     """The kernel's identifier of the run, available before the engine assigns an id."""
     run_id: str = ""
@@ -156,10 +153,9 @@ class RunView(BaseModel):
     neither below it nor below the server's root."""
 
 
-class TraceView(BaseModel):
+class TraceView(_Message):
     """A past exploration: a run in the user's history, or a trace next to this notebook."""
 
-    model_config = _MESSAGE
     link: str
     """Path of the trace relative to the notebook's folder, with `/`; empty if the page cannot open it."""
     path: str = ""
@@ -185,10 +181,9 @@ class TraceView(BaseModel):
 # ---- kernel to page, on the events comm
 
 
-class Opening(BaseModel):
+class Opening(_Message):
     """The data of the `comm_open`: the kernel's version and all its runs."""
 
-    model_config = _MESSAGE
     version: int = VERSION
     package: str = ""
     """Version of the kernel's package."""
@@ -197,36 +192,32 @@ class Opening(BaseModel):
     runs: list[RunView] = []
 
 
-class CellsMessage(BaseModel):
+class CellsMessage(_Message):
     """Changes to a run's cells. `seq` counts these messages per run, from 1; after a gap, the page sends `Sync`."""
 
-    model_config = _MESSAGE
     type: Literal["cells"] = "cells"
     run: str
     seq: int
     changes: list[CellChange]
 
 
-class StateMessage(BaseModel):
+class StateMessage(_Message):
     """The current state of a run."""
 
-    model_config = _MESSAGE
     type: Literal["state"] = "state"
     state: RunView
 
 
-class WhoMessage(BaseModel):
+class WhoMessage(_Message):
     """Asks whether the page that owns this run still exists. It answers with `Here` within three seconds."""
 
-    model_config = _MESSAGE
     type: Literal["who"] = "who"
     run: str
 
 
-class CleanMessage(BaseModel):
+class CleanMessage(_Message):
     """`%explora clean`: remove the explorations from the calling notebook. Not answered."""
 
-    model_config = _MESSAGE
     type: Literal["clean"] = "clean"
     session: str
     """The session id of the notebook's kernel connection; a page may show several notebooks on one kernel."""
@@ -240,10 +231,9 @@ FromKernel = Annotated[CellsMessage | StateMessage | WhoMessage | CleanMessage, 
 # ---- page to kernel, on the control comm; `request` is a number assigned by the page and repeated in the answer
 
 
-class Hello(BaseModel):
+class Hello(_Message):
     """First message of a page, and its answer to an `Opening` with reason `call`. Answered by `Welcome`."""
 
-    model_config = _MESSAGE
     type: Literal["hello"] = "hello"
     request: int = 0
     version: int = VERSION
@@ -255,71 +245,64 @@ class Hello(BaseModel):
     """Path of the notebook on the server, with `/`. A page sends `Hello` again when the notebook is renamed."""
 
 
-class Here(BaseModel):
+class Here(_Message):
     """The owner's answer to `WhoMessage`. Not answered."""
 
-    model_config = _MESSAGE
     type: Literal["here"] = "here"
     request: int = 0
     page: str
     run: str
 
 
-class Sync(BaseModel):
+class Sync(_Message):
     """A page with the calling cell requests all cells of a run. Answered by `Snapshot`.
 
     A page that does not own the run becomes its owner if the owner does not answer `WhoMessage` within three seconds.
     """
 
-    model_config = _MESSAGE
     type: Literal["sync"] = "sync"
     request: int = 0
     page: str
     run: str
 
 
-class Dismiss(BaseModel):
+class Dismiss(_Message):
     """The user has deleted these cells of the run (empty: all of them), so they must not be inserted again."""
 
-    model_config = _MESSAGE
     type: Literal["dismiss"] = "dismiss"
     request: int = 0
     run: str
     cells: list[str] = []
 
 
-class StopRun(BaseModel):
+class StopRun(_Message):
     """Finish now and keep the results so far."""
 
-    model_config = _MESSAGE
     type: Literal["stop"] = "stop"
     request: int = 0
     run: str
 
 
-class ExploreNow(BaseModel):
+class ExploreNow(_Message):
     """Plan and explore now, instead of trying whole programs first."""
 
-    model_config = _MESSAGE
     type: Literal["explore"] = "explore"
     request: int = 0
     run: str
 
 
-class SkipSubtask(BaseModel):
+class SkipSubtask(_Message):
     """Abandon this subtask and continue with the next one."""
 
-    model_config = _MESSAGE
     type: Literal["skip"] = "skip"
     request: int = 0
     run: str
     subtask: str
 
 
-class RetrySubtask(BaseModel):
+class RetrySubtask(_Message):
     """Explore this subtask again, from the state before it, with a hint for the model. Later subtasks are repeated."""
 
-    model_config = _MESSAGE
     type: Literal["retry"] = "retry"
     request: int = 0
     run: str
@@ -327,20 +310,18 @@ class RetrySubtask(BaseModel):
     hint: str = ""
 
 
-class ChooseCandidate(BaseModel):
+class ChooseCandidate(_Message):
     """Carry this candidate forward instead of the selected one. Later subtasks are repeated."""
 
-    model_config = _MESSAGE
     type: Literal["choose"] = "choose"
     request: int = 0
     run: str
     candidate: str
 
 
-class RunEditedCandidate(BaseModel):
+class RunEditedCandidate(_Message):
     """Run a candidate's code as the user edited it, from the state before its subtask, as a candidate of its own."""
 
-    model_config = _MESSAGE
     type: Literal["edit"] = "edit"
     request: int = 0
     run: str
@@ -349,30 +330,27 @@ class RunEditedCandidate(BaseModel):
     code: str
 
 
-class EditPlan(BaseModel):
+class EditPlan(_Message):
     """Replace the subtasks that have not started with these titles, in this order. While the plan is under review,
     this also approves it."""
 
-    model_config = _MESSAGE
     type: Literal["plan"] = "plan"
     request: int = 0
     run: str
     titles: list[str]
 
 
-class ExportTrace(BaseModel):
+class ExportTrace(_Message):
     """Export the trace without unselected candidates. Answered by `Done` with the path in `link` or `said`."""
 
-    model_config = _MESSAGE
     type: Literal["export"] = "export"
     request: int = 0
     run: str
 
 
-class ChangeRepository(BaseModel):
+class ChangeRepository(_Message):
     """Write the run's patch into its repository, or undo that. Answered by `Done` with a sentence in `said`."""
 
-    model_config = _MESSAGE
     type: Literal["change"] = "change"
     request: int = 0
     run: str
@@ -401,10 +379,9 @@ ToKernel = Annotated[
 # ---- kernel to page, answers on the control comm
 
 
-class Welcome(BaseModel):
+class Welcome(_Message):
     """Answer to `Hello`: all runs and traces. The kernel opens a new events comm just before it."""
 
-    model_config = _MESSAGE
     type: Literal["welcome"] = "welcome"
     request: int
     version: int = VERSION
@@ -412,10 +389,9 @@ class Welcome(BaseModel):
     traces: list[TraceView] = []
 
 
-class Snapshot(BaseModel):
+class Snapshot(_Message):
     """Answer to `Sync`: all cells of a run in order, without those that the user deleted."""
 
-    model_config = _MESSAGE
     type: Literal["snapshot"] = "snapshot"
     request: int
     run: str
@@ -427,10 +403,9 @@ class Snapshot(BaseModel):
     state: RunView
 
 
-class Done(BaseModel):
+class Done(_Message):
     """Answer to every other control: it was accepted, or why not."""
 
-    model_config = _MESSAGE
     type: Literal["done"] = "done"
     request: int
     problem: str = ""
@@ -445,14 +420,13 @@ Answer = Annotated[Welcome | Snapshot | Done | FormAnswer, Field(discriminator="
 # ---- page to kernel, in the metadata of the execution of a calling cell
 
 
-class Continue(BaseModel):
+class Continue(_Message):
     """`metadata.exploracoder_jupyter.continue` of a `%%explora` cell: continue a run that has ended.
 
     The selected candidates run again from the kernel's current state; then the requested action follows: retry a
     subtask, with or without a hint, or carry another candidate forward, possibly with edited code.
     """
 
-    model_config = _MESSAGE
     run: str
     subtask: str = ""
     hint: str = ""

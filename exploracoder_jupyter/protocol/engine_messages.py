@@ -16,22 +16,22 @@ from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.run_controls import Control
 
-_MESSAGE = ConfigDict(frozen=True, extra="ignore")
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Hazard(BaseModel):
+class Hazard(_Message):
     """Something in the kernel that does not survive a fork, as detected by `kernel_agent.forking.fork_hazards`."""
 
-    model_config = _MESSAGE
     kind: Literal["refuse", "warn"]
     library: str = ""
     what: str
 
 
-class LiveOffer(BaseModel):
+class LiveOffer(_Message):
     """The offer to fork the kernel, with information about it."""
 
-    model_config = _MESSAGE
     hazards: list[Hazard] = []
     secretive: list[str] = []
     """Names of variables that look like credentials; never their values."""
@@ -41,10 +41,9 @@ class LiveOffer(BaseModel):
     """The kernel's import path."""
 
 
-class Continuation(BaseModel):
+class Continuation(_Message):
     """How a run continues one that has ended."""
 
-    model_config = _MESSAGE
     plan: list[str]
     """The titles of all subtasks."""
     code: list[str] = []
@@ -55,10 +54,9 @@ class Continuation(BaseModel):
     """Whether the last snippet is the user's choice; the others were selected in the previous run."""
 
 
-class Resume(BaseModel):
+class Resume(_Message):
     """A recorded run to resume."""
 
-    model_config = _MESSAGE
     trace: str
     """Path of its trace or journal."""
     cell: str = ""
@@ -67,10 +65,9 @@ class Resume(BaseModel):
     """Hint for the model, for what is explored first."""
 
 
-class Repository(BaseModel):
+class Repository(_Message):
     """A repository, and what is written in it."""
 
-    model_config = _MESSAGE
     path: str
     """Its folder."""
     target: str
@@ -79,10 +76,9 @@ class Repository(BaseModel):
     """A test command for a shell, in place of pytest."""
 
 
-class Replay(BaseModel):
+class Replay(_Message):
     """A recorded run to replay."""
 
-    model_config = _MESSAGE
     trace: str
     """Path of its trace or journal."""
     out: str
@@ -93,10 +89,9 @@ class Replay(BaseModel):
     """Kernelspec or interpreter to run the code in; none: that of the recorded run."""
 
 
-class Start(BaseModel):
+class Start(_Message):
     """Kernel to engine, first line: what to do. Never contains a key: the engine reads it itself."""
 
-    model_config = _MESSAGE
     type: Literal["start"] = "start"
     task: str
     libraries: list[str]
@@ -131,17 +126,15 @@ class Start(BaseModel):
     """Set to replay a recorded run; replaces the rest of the description of the run."""
 
 
-class Stop(BaseModel):
+class Stop(_Message):
     """Kernel to engine: finish now and keep the results so far."""
 
-    model_config = _MESSAGE
     type: Literal["stop"] = "stop"
 
 
-class KernelForked(BaseModel):
+class KernelForked(_Message):
     """Kernel to engine: the kernel has forked, or could not fork."""
 
-    model_config = _MESSAGE
     type: Literal["kernel_forked"] = "kernel_forked"
     number: int = 0
     """Number of the request that this answers."""
@@ -149,10 +142,9 @@ class KernelForked(BaseModel):
     """Why the fork failed, in one sentence; empty on success."""
 
 
-class ForkKernel(BaseModel):
+class ForkKernel(_Message):
     """Engine to kernel: fork; the child connects to the engine at this address."""
 
-    model_config = _MESSAGE
     type: Literal["fork_kernel"] = "fork_kernel"
     number: int = 0
     """Repeated in the answer, so that a late answer is not mistaken for that to the next request."""
@@ -160,50 +152,44 @@ class ForkKernel(BaseModel):
     """A UNIX socket on which the engine listens; the child receives its instructions there."""
 
 
-class RecordMessage(BaseModel):
+class RecordMessage(_Message):
     """Engine to kernel: one event of the run."""
 
-    model_config = _MESSAGE
     type: Literal["record"] = "record"
     record: Record
 
 
-class CellsChanged(BaseModel):
+class CellsChanged(_Message):
     """Engine to kernel: changes to the cells of the calling notebook."""
 
-    model_config = _MESSAGE
     type: Literal["cells"] = "cells"
     changes: list[CellChange]
 
 
-class TraceAt(BaseModel):
+class TraceAt(_Message):
     """Engine to kernel: the trace has been created; its path is sent early in case the engine dies."""
 
-    model_config = _MESSAGE
     type: Literal["trace_at"] = "trace_at"
     path: str
 
 
-class SolutionShown(BaseModel):
+class SolutionShown(_Message):
     """Engine to kernel: what the solution showed when it ran, sanitized; before `Finished`."""
 
-    model_config = _MESSAGE
     type: Literal["solution"] = "solution"
     outputs: list[dict[str, JsonValue]]
 
 
-class Finished(BaseModel):
+class Finished(_Message):
     """Engine to kernel, last line: the summary (the object that `--json` prints)."""
 
-    model_config = _MESSAGE
     type: Literal["finished"] = "finished"
     summary: dict[str, JsonValue]
 
 
-class Failed(BaseModel):
+class Failed(_Message):
     """Engine to kernel, last line: the run failed."""
 
-    model_config = _MESSAGE
     type: Literal["failed"] = "failed"
     error: str
     remedy: str = ""

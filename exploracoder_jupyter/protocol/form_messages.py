@@ -9,21 +9,21 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-_MESSAGE = ConfigDict(frozen=True, extra="ignore")
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class ListLibraries(BaseModel):
+class ListLibraries(_Message):
     """The page completes the name of a library. Answered by `LibraryNames`."""
 
-    model_config = _MESSAGE
     type: Literal["list_libraries"] = "list_libraries"
     request: int = 0
 
 
-class LibraryNames(BaseModel):
+class LibraryNames(_Message):
     """Answer to `ListLibraries`: names that can be explored in this kernel, each list sorted."""
 
-    model_config = _MESSAGE
     type: Literal["library_names"] = "library_names"
     request: int
     imported: list[str] = []
@@ -32,10 +32,9 @@ class LibraryNames(BaseModel):
     """Import and distribution names of installed packages, and the modules of the standard library."""
 
 
-class SettingView(BaseModel):
+class SettingView(_Message):
     """One setting that the page can change."""
 
-    model_config = _MESSAGE
     name: str
     """With its section: `endpoint.model`."""
     kind: Literal["text", "whole", "number", "choice"]
@@ -49,18 +48,16 @@ class SettingView(BaseModel):
     """The value of `%config` in this kernel, which takes precedence; empty if there is none."""
 
 
-class ReadSettings(BaseModel):
+class ReadSettings(_Message):
     """The page shows the settings. Answered by `SettingsView`."""
 
-    model_config = _MESSAGE
     type: Literal["read_settings"] = "read_settings"
     request: int = 0
 
 
-class SaveSettings(BaseModel):
+class SaveSettings(_Message):
     """Write these settings to the config file; nothing is written if one is invalid. Answered by `SettingsView`."""
 
-    model_config = _MESSAGE
     type: Literal["save_settings"] = "save_settings"
     request: int = 0
     values: dict[str, str] = {}
@@ -69,10 +66,9 @@ class SaveSettings(BaseModel):
     """A new key, or an empty text to remove it from the file; `None` leaves it as it is."""
 
 
-class SettingsView(BaseModel):
+class SettingsView(_Message):
     """The settings as they are in the config file now. Never contains the key."""
 
-    model_config = _MESSAGE
     type: Literal["settings"] = "settings"
     request: int
     path: str = ""
@@ -88,10 +84,9 @@ class SettingsView(BaseModel):
     """By name of a setting, or `key`, why its value was rejected."""
 
 
-class FindModels(BaseModel):
+class FindModels(_Message):
     """The page lists the models that can be used. Answered by `FoundModels`, within a minute."""
 
-    model_config = _MESSAGE
     type: Literal["find_models"] = "find_models"
     request: int = 0
     base_url: str = ""
@@ -100,10 +95,9 @@ class FindModels(BaseModel):
     """A key that was entered and is not saved; without it the configured one is used."""
 
 
-class EndpointView(BaseModel):
+class EndpointView(_Message):
     """An endpoint, and what it answered."""
 
-    model_config = _MESSAGE
     base_url: str
     """As it is written in the configuration; empty if it contains a secret."""
     url: str
@@ -114,20 +108,18 @@ class EndpointView(BaseModel):
     """One sentence."""
 
 
-class FoundModels(BaseModel):
+class FoundModels(_Message):
     """Answer to `FindModels`."""
 
-    model_config = _MESSAGE
     type: Literal["found_models"] = "found_models"
     request: int
     endpoints: list[EndpointView] = []
     problem: str = ""
 
 
-class TryModel(BaseModel):
+class TryModel(_Message):
     """The page tests an endpoint with a tiny request; nothing is saved. Answered by `TriedModel`, within minutes."""
 
-    model_config = _MESSAGE
     type: Literal["try_model"] = "try_model"
     request: int = 0
     base_url: str = ""
@@ -137,10 +129,9 @@ class TryModel(BaseModel):
     """As in `FindModels`."""
 
 
-class TriedModel(BaseModel):
+class TriedModel(_Message):
     """Answer to `TryModel`."""
 
-    model_config = _MESSAGE
     type: Literal["tried_model"] = "tried_model"
     request: int
     seconds: float = 0

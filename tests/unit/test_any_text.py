@@ -38,9 +38,9 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.export import notebook_dependencies
-from exploracoder_jupyter.export.code_html import code_html
+from exploracoder_jupyter.export import solution_script
 from exploracoder_jupyter.export.export_formats import export_run
+from exploracoder_jupyter.export.html_page import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
@@ -461,8 +461,8 @@ SHOWN = {
     "programs": each(
         lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
         highlight_python,
-        generated_html, shown_html, lambda text: notebook_dependencies.needed_files(text, Path(), ()),
-        lambda text: notebook_dependencies.needed_variables(text, ()),
+        generated_html, shown_html, lambda text: solution_script.needed_files(text, Path(), ()),
+        lambda text: solution_script.needed_variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

@@ -44,8 +44,6 @@ _OUTCOME_STYLES: dict[CandidateState, tuple[str, str]] = {
 
 
 class _PipeSafeConsole(Console):
-    """A console that tolerates a closed pipe."""
-
     def on_broken_pipe(self) -> None:
         """Stop printing; the run continues."""
         self.quiet = True
@@ -79,16 +77,12 @@ class LiveView:
 
 def render_view(state: RunState, *, now: float) -> RenderableType:
     """Render the state of the run at `now`, in seconds since the epoch."""
-    parts: list[RenderableType] = [_render_header(state)]
+    about = (state.task.subject, state.model, state.isolation)
+    parts: list[RenderableType] = [Text(printable("  ".join(part for part in about if part)), style="dim")]
     parts += [Text(printable(notice.text), style="yellow") for notice in state.notices[-3:]]
     if state.shown_sections:
         parts.append(_render_table(state.shown_sections, over=state.over))
     return Group(*parts, _render_footer(state, now))
-
-
-def _render_header(state: RunState) -> Text:
-    about = (state.task.subject, state.model, state.isolation)
-    return Text(printable("  ".join(part for part in about if part)), style="dim")
 
 
 def _render_table(rows: Sequence[Section], *, over: bool) -> Table:
@@ -120,7 +114,6 @@ def _render_candidates(row: Section) -> Text:
 
 
 def _last_problem(candidates: tuple[Attempt, ...]) -> str:
-    """Return the last error of code that ran, at most 100 characters."""
     problems = [
         candidate.note for candidate in candidates if candidate.note and candidate.state not in ("duplicate", "no code")
     ]

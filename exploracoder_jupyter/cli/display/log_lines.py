@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from exploracoder_jupyter.core.events import (
-    CandidateObserved,
-    CandidateProposed,
-    CandidateSelected,
-    EffortChosen,
-    Estimated,
-    Event,
-    FilesKept,
-    InputsInvented,
-    KnowledgeSearched,
-    LibraryRead,
-    LookedUp,
-    ModelCalled,
-    Notice,
-    PlanMade,
-    Progress,
-    Record,
-    ReviewAsked,
-    RunFinished,
-    RunStarted,
-    SolutionJudged,
-    SolutionTested,
-    Steered,
-    SubtaskFinished,
-    SubtaskStarted,
-)
+from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.one_line import one_line
-from exploracoder_jupyter.core.types import Candidate, Exchange, InputRun, Observation, Plan, Status
+from exploracoder_jupyter.core.types import Candidate, Exchange, Observation, Plan, Status
 from exploracoder_jupyter.text.terminal_text import printable
 
 _STATUS_VERBS: dict[Status, str] = {
@@ -57,103 +32,93 @@ class EventLines:
         self._titles: dict[str, str] = {}
         self._problems: set[str] = set()
 
-    def __call__(self, record: Record) -> None:
+    def __call__(self, record: events.Record) -> None:
         """Handle the next record."""
         self._started_at = record.at if self._started_at is None else self._started_at
         text = _describe_event(record.event, self._titles)
-        if isinstance(record.event, PlanMade):
+        if isinstance(record.event, events.PlanMade):
             self._titles |= {subtask.id: subtask.title for subtask in record.event.plan.subtasks}
         if text and self._is_new(record.event):
             self._write(f"[{record.at - self._started_at:6.1f}s] {' '.join(printable(text).split())}")
 
-    def _is_new(self, event: Event) -> bool:
+    def _is_new(self, event: events.Event) -> bool:
         """Return whether the event has no problem or a new one, so that a recurring problem is reported only once."""
-        problem = _problem(event)
-        if not problem:
-            return True
+        problem: str | None = ""
+        if isinstance(event, events.ModelCalled):
+            problem = event.exchange.problem
+        elif isinstance(event, events.CandidateProposed):
+            problem = event.candidate.problem
         known = problem in self._problems
-        self._problems.add(problem)
+        if problem:
+            self._problems.add(problem)
         return not known
 
 
-def _problem(event: Event) -> str | None:
+def _describe_event(event: events.Event, titles: Mapping[str, str]) -> str | None:
     match event:
-        case ModelCalled():
-            return event.exchange.problem
-        case CandidateProposed():
-            return event.candidate.problem
-        case _:
-            return None
-
-
-def _describe_event(event: Event, titles: Mapping[str, str]) -> str | None:
-    match event:
-        case RunStarted():
+        case events.RunStarted():
             return f"Model: {event.model}. Isolation: {event.environment.confinement}."
-        case Progress():
+        case events.Progress():
             return f"{event.what}." if event.done == 0 else None
-        case Notice():
+        case events.Notice():
             return event.text
-        case LibraryRead():
+        case events.LibraryRead():
             if not event.libraries:
                 return None
             names = ", ".join(library.titled for library in event.libraries)
             return f"Read {names}: {plural(event.apis, 'API')}."
-        case Estimated():
+        case events.Estimated():
             return f"Expected cost: {event}."
-        case PlanMade():
+        case events.PlanMade():
             return _describe_plan(event.plan, event.reason, titles)
-        case SubtaskStarted():
+        case events.SubtaskStarted():
             return f"Subtask {event.subtask}: {one_line(titles.get(event.subtask, ''), _MAX_TITLE)}"
-        case CandidateProposed():
+        case events.CandidateProposed():
             return _describe_proposal(event.candidate)
-        case CandidateObserved():
+        case events.CandidateObserved():
             return _describe_observation(event.candidate, event.observation)
-        case CandidateSelected():
+        case events.CandidateSelected():
             reasons = "; ".join(event.selection.reasons)
             return f"Candidate {event.selection.candidate} is carried forward: {reasons}."
-        case SubtaskFinished():
+        case events.SubtaskFinished():
             return f"Subtask {event.subtask} {event.status}{': ' if event.reason else '.'}{event.reason}"
-        case EffortChosen():
+        case events.EffortChosen():
             return event.reason
-        case ReviewAsked():
+        case events.ReviewAsked():
             return "The plan is waiting for review."
-        case Steered():
+        case events.Steered():
             return _describe_steering(event)
-        case ModelCalled():
+        case events.ModelCalled():
             return _describe_reply(event.exchange)
-        case KnowledgeSearched():
+        case events.KnowledgeSearched():
             return _describe_search(event) if event.round else None
-        case LookedUp():
+        case events.LookedUp():
             return f"Looked up: {event.argument}"
-        case FilesKept():
+        case events.FilesKept():
             return (
                 f"The solution wrote {plural(len(event.files), 'file')}, kept in {event.folder}."
                 if event.files
                 else None
             )
-        case InputsInvented():
+        case events.InputsInvented():
             return f"Generated inputs for testing solutions: {'; '.join(item.title for item in event.inputs)}."
-        case SolutionTested():
-            return _describe_test(event.candidate, event.results)
-        case SolutionJudged():
+        case events.SolutionTested():
+            ran = sum(item.observation.ran for item in event.results)
+            inputs = plural(len(event.results), "generated input")
+            return f"Solution {event.candidate} ran to its end on {ran} of {inputs}."
+        case events.SolutionJudged():
             return f"Solution {event.candidate} was judged {event.judgement.summary}."
-        case RunFinished():
+        case events.RunFinished():
             return None  # the command itself prints the verdict or the error at the end
 
 
-def _describe_search(event: KnowledgeSearched) -> str:
+def _describe_search(event: events.KnowledgeSearched) -> str:
     found = [*event.apis[:3], *(f"“{item.title}”" for item in event.passages[:2])]
     result = f"found {', '.join(found)}" if found else "found nothing"
     return f"Searched again after {event.subject} ({event.made_of}): {result}."
 
 
-def _describe_test(candidate: str, results: Sequence[InputRun]) -> str:
-    ran = sum(item.observation.ran for item in results)
-    return f"Solution {candidate} ran to its end on {ran} of {plural(len(results), 'generated input')}."
-
-
-def _describe_steering(event: Steered) -> str:
+def _describe_steering(event: events.Steered) -> str:
     what = {
         "skip": f"skip subtask {event.subtask}",
         "retry": f"explore subtask {event.subtask} again",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, TypeVar
 
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts
-from exploracoder_jupyter.cli.display.standard_streams import print_note
+from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
+from exploracoder_jupyter.cli.display.standard_streams import print_code, print_note, print_result
 from exploracoder_jupyter.core.errors import ExploraError
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.events import Record
@@ -25,39 +28,29 @@ def run_with_display(
 ) -> tuple[_Order, _Result]:
     """Build an order, execute it while displaying its records, and return the order and the result.
 
-    Raises:
-        KeyboardInterrupt: interrupted before the run could be stopped properly.
-        ExploraError: building or executing the order failed.
+    An interrupt before the run can be stopped properly is raised as KeyboardInterrupt.
     """
+    import anyio
+
     with handle_interrupts() as signals:
         try:
             order = build_order()
+
+            async def main(listen: Listener) -> _Result:
+                from exploracoder_jupyter import runs
+
+                steering = runs.RunSteering()
+                signals.on_interrupt = steering.stop
+                return await execute(order, listen, steering)
+
             with progress_listener() as listen, redirect_stdout(sys.stderr):
-                return order, _run_async(order, execute, listen, signals)
+                return order, anyio.run(main, listen)
         except ExploraError:
             raise
         except Exception as error:
-            if signals.received:  # an interrupted import may raise any exception
+            if signals.count:  # an interrupted import may raise any exception
                 raise KeyboardInterrupt from error
             raise
-
-
-def _run_async(
-    order: _Order,
-    execute: Callable[[_Order, Listener, RunSteering], Awaitable[_Result]],
-    listen: Listener,
-    signals: InterruptHandler,
-) -> _Result:
-    import anyio
-
-    from exploracoder_jupyter import runs
-
-    async def main() -> _Result:
-        steering = runs.RunSteering()
-        signals.on_interrupt = steering.stop
-        return await execute(order, listen, steering)
-
-    return anyio.run(main)
 
 
 @contextmanager
@@ -72,3 +65,26 @@ def progress_listener() -> Iterator[Callable[[Record], None]]:
         from exploracoder_jupyter.cli.display.log_lines import EventLines
 
         yield EventLines(print_note)
+
+
+def print_summary(summary: Mapping[str, JsonValue], *, output: str = "") -> None:
+    """Print the verdict, the solution with its output if there is one, and the path of the trace."""
+    from exploracoder_jupyter.core.run_state import RunState, with_summary
+
+    solution = with_summary(RunState(), summary).offered_solution
+    print_result(f"{str(summary['status']).capitalize()}: {summary.get('reason') or 'no reason was given.'}")
+    if patch := summary.get("patch"):
+        print_result("")
+        print_code(str(patch), "diff")
+        print_result(f"Apply it with: jupyter explora repo apply {summary.get('trace') or 'TRACE'}")
+    elif solution:
+        print_result("")
+        print_code(solution)
+        print_result(f"\nOutput:\n{output}\n" if output else "")
+    if summary.get("trace_problem"):
+        print_note(str(summary["trace_problem"]))
+    elif summary.get("trace"):
+        print_result(f"Trace: {summary['trace']}")
+    files = summary.get("files")
+    if isinstance(files, list) and files:
+        print_result("\n".join(["Files written:", *(f"  {path}" for path in files)]))

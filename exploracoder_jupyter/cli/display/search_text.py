@@ -53,7 +53,6 @@ def _format_plain(row: Row, *, details: bool) -> str:
 
 
 def _details(row: Row) -> Iterator[tuple[str, str]]:
-    """Yield the details of a result as pairs of label and text."""
     if row["deprecated"]:
         yield "Deprecated:", one_line(row["deprecated"], _MAX_DETAIL)
     for parameter in row["parameters"]:
@@ -64,7 +63,6 @@ def _details(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _format_parameter(parameter: Mapping[str, str]) -> str:
-    """Format a parameter, e.g. `cutoff: int = None`."""
     kind = f": {parameter['type']}" if parameter["type"] else ""
     default = f" = {parameter['default']}" if parameter["default"] else ""
     return f"{parameter['name']}{kind}{default}"

@@ -24,9 +24,6 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
     """Set these values in a section of the config file, or at its top, and return the file's path.
 
     The file is created if it does not exist. Only its owner can read it.
-
-    Raises:
-        UsageError: the file cannot be read or written, or sets the values in a form that is not understood here.
     """
     path = config_path().resolve()  # the file itself where the path is a link
     try:
@@ -45,30 +42,24 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
 
 def _with_values(text: str, values: Mapping[str, Value], section: str) -> str:
     """Return the text with the values as the first lines of the section, in place of the lines that set them before."""
-    start, end = _span(text, section)
+    given = {name: value for name, value in values.items() if value is not None}
+    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in given.items())
+    start = 0
+    if section:
+        header = re.search(rf"^[ \t]*\[[ \t]*{re.escape(section)}[ \t]*\].*$\n?", text, re.MULTILINE)
+        if header is None:
+            before = f"{_ended(text)}\n" if text else ""
+            return f"{before}[{section}]\n{lines}" if lines else text
+        start = header.end()
+    following = _TABLE.search(text, start)
+    end = following.start() if following else len(text)
     names = "|".join(map(re.escape, values))
     rest = re.sub(rf"^[ \t]*(?:{names})[ \t]*=.*\n?", "", text[start:end], flags=re.MULTILINE)
-    given = {name: value for name, value in values.items() if value is not None}
-    if not given and not re.search(r"\S", text[start:end]) and start == end:
-        return text
-    lines = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in given.items())
-    return f"{_head(text[:start], section)}{lines}{rest}{text[end:]}"
+    return f"{_ended(text[:start])}{lines}{rest}{text[end:]}"
 
 
-def _span(text: str, section: str) -> tuple[int, int]:
-    """Return where the lines of a section begin and end; the end of the text twice if there is no such section."""
-    header = re.search(rf"^[ \t]*\[[ \t]*{re.escape(section)}[ \t]*\].*$\n?", text, re.MULTILINE) if section else None
-    start = header.end() if header else len(text) if section else 0
-    following = _TABLE.search(text, start)
-    return start, following.start() if following else len(text)
-
-
-def _head(text: str, section: str) -> str:
-    """Return the text before the section's lines, ended by its header."""
-    ended = f"{text}\n" if text and not text.endswith("\n") else text
-    if not section or re.search(rf"^[ \t]*\[[ \t]*{re.escape(section)}[ \t]*\]", ended, re.MULTILINE):
-        return ended
-    return f"{ended}\n[{section}]\n" if ended else f"[{section}]\n"
+def _ended(text: str) -> str:
+    return f"{text}\n" if text and not text.endswith("\n") else text
 
 
 def _merged(content: dict[str, Any], values: Mapping[str, Value], section: str) -> dict[str, Any]:

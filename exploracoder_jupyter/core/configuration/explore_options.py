@@ -7,13 +7,12 @@ module.
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option, Place
 from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
@@ -21,8 +20,6 @@ from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
-
-Scalar = str | int | float | bool
 
 _MAX_VALUE_LINES = 200
 """Lines that one quoted value of a `%%explora` line may span."""
@@ -92,9 +89,11 @@ _KINDS: dict[object, Kind] = {bool: "flag", int: "whole", float: "number", Liter
 
 
 def _option_of(row: SettingField, option: Option) -> Option:
-    """Return the option of a setting, completed from the setting."""
     kind = option.kind or _KINDS.get(get_origin(row.type) or row.type, "text")
-    end = _help_end(row.default)
+    default = f"{row.default:g}" if isinstance(row.default, float) else row.default
+    # the help ends with the default value unless it is none or 0, or says that a list is given by repetition
+    end = "" if not row.default or isinstance(row.default, bool) else f" ({default})"
+    end = "; can be repeated" if row.default == () else end
     return replace(
         option,
         name=option.name or row.name.replace("_", "-"),
@@ -105,14 +104,6 @@ def _option_of(row: SettingField, option: Option) -> Option:
         field=row.name,
         command_help=option.command_help and f"{option.command_help}{end}",
     )
-
-
-def _help_end(default: object) -> str:
-    """Return what the help adds: the default value unless it is none or 0, or that a list is given by repetition."""
-    if default == ():
-        return "; can be repeated"
-    shown = f"{default:g}" if isinstance(default, float) else default
-    return "" if not default or isinstance(default, bool) else f" ({shown})"
 
 
 def _rank(option: Option) -> int:
@@ -139,26 +130,22 @@ def split_call(line: str, cell: str) -> tuple[str, str]:
     return line, cell
 
 
-def add_reading_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
-    """Add the options that a search takes too: they determine where and how libraries are read."""
-    for option in OPTIONS:
-        if place in option.places and option.reading:
-            _add_option(parser, option, place)
-
-
-def add_options(parser: argparse.ArgumentParser, *, place: Place) -> None:
-    """Add all options of this place; options that are not given are `None` in the namespace."""
-    for option in OPTIONS:
-        if place in option.places:
-            _add_option(parser, option, place)
-
-
-def add_section_options(
-    parser: argparse.ArgumentParser, sections: Collection[str], *, place: Place, without: Collection[str] = ()
+def add_options(
+    parser: argparse.ArgumentParser,
+    *,
+    place: Place,
+    sections: Collection[str] | None = None,
+    without: Collection[str] = (),
+    reading: bool = False,
 ) -> None:
-    """Add the options of the settings in these sections, except those `without` which the command does."""
+    """Add the options of this place; options that are not given are `None` in the namespace.
+
+    Only those of the settings in these `sections`, except those `without` which the command does; or only those
+    that determine where and how libraries are read (`reading`), which a search takes too.
+    """
     for option in OPTIONS:
-        if place in option.places and option.section in sections and option.name not in without:
+        is_taken = (sections is None or option.section in sections) and (option.reading or not reading)
+        if place in option.places and is_taken and option.name not in without:
             _add_option(parser, option, place)
 
 
@@ -178,26 +165,18 @@ def nest_settings(values: Mapping[str, JsonValue]) -> dict[str, dict[str, JsonVa
 
 
 def validate_resume_options(namespace: argparse.Namespace) -> None:
-    """Check that `--from` and `--hint` are given only with `--resume`.
-
-    Raises:
-        UsageError: one of them is given without --resume.
-    """
+    """Check that `--from` and `--hint` are given only with `--resume`."""
     for name in ("from", "hint"):
         if getattr(namespace, name) is not None and namespace.resume is None:
             raise UsageError(f"--{name} requires --resume.", remedy="Add --resume, with the trace to resume.")
 
 
 def validate_repository_options(namespace: argparse.Namespace, libraries: Collection[str]) -> None:
-    """Check that what belongs to `--repo` is given only with it, and a target always.
-
-    Raises:
-        UsageError: an option is missing, or cannot be combined.
-    """
+    """Check that what belongs to `--repo` is given only with it, and a target always."""
     if namespace.repo is None:
-        given = (name for name in ("target", "test_selector", "test_command") if getattr(namespace, name) is not None)
-        for name in given:
-            raise UsageError(f"--{name.replace('_', '-')} requires --repo.", remedy="Add --repo PATH.")
+        for name in ("target", "test_selector", "test_command"):
+            if getattr(namespace, name) is not None:
+                raise UsageError(f"--{name.replace('_', '-')} requires --repo.", remedy="Add --repo PATH.")
         return
     if namespace.target is None:
         raise UsageError("--repo requires --target.", remedy="For example: --target src/shop/cart.py::Cart")
@@ -212,69 +191,25 @@ def validate_repository_options(namespace: argparse.Namespace, libraries: Collec
         raise UsageError(f"There is no folder {namespace.repo!r}.", remedy="Name the folder of the repository.")
 
 
-def read_code_text(value: str, what: str) -> str:
-    """Return the text of a check or a setup: the content of the file that `value` names, or `value` itself.
-
-    Args:
-        value: what was given.
-        what: `check` or `setup`, for the messages of errors.
-
-    Raises:
-        UsageError: the value looks like a file name but there is no such file, or the file is not readable text.
-    """
-    try:
-        is_file = Path(value).is_file()
-    except (OSError, ValueError):  # too long for a path, or contains a NUL: it is text
-        return value
-    if is_file:
-        return _read(Path(value), what)
-    if re.fullmatch(r"\S+\.(py|txt|md|rst)", value):
-        raise UsageError(f"The {what} file {value!r} does not exist.", remedy="Give a file, or Python code.")
-    return value
-
-
-def _read(path: Path, what: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The {what} file {str(path)!r} cannot be read: {error}.") from error
-
-
 def _add_option(parser: argparse.ArgumentParser, option: Option, place: Place) -> None:
-    if option.kind == "flag":
-        parser.add_argument(option.flag, action="store_true", default=None, help=option.help_at(place))
-    elif option.kind == "names":
-        parser.add_argument(
-            option.flag, nargs="+", action="extend", metavar=option.metavar, default=None, help=option.help_at(place)
-        )
-    elif option.kind == "paths":
-        parser.add_argument(
-            option.flag, action="append", metavar=option.metavar, default=None, help=option.help_at(place)
-        )
-    elif option.kind == "maybe" and place == "magic":
-        parser.add_argument(option.flag, nargs="?", const="", metavar=option.metavar, help=option.help_at(place))
-    else:
-        shown = option.metavar or "|".join(option.choices_at(place))
-        parser.add_argument(
-            option.flag, type=_value_parser(option, place), metavar=shown, default=None, help=option.help_at(place)
-        )
-
-
-def _value_parser(option: Option, place: Place) -> Callable[[str], Scalar]:
-    if option.kind == "whole":
-        return lambda text: _parse_number(int, text, "a whole number")
-    if option.kind == "number":
-        return lambda text: _parse_number(float, text, "a number")
-    if option.kind == "choice":
-        return lambda text: _parse_choice(option, place, text)
-    return str
-
-
-def _parse_number(read: Callable[[str], int | float], text: str, what: str) -> int | float:
-    try:
-        return read(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"takes {what}, not {text!r}") from None
+    how: dict[str, Any] = {"metavar": option.metavar}
+    match option.kind:
+        case "flag":
+            how = {"action": "store_true"}
+        case "names":
+            how |= {"nargs": "+", "action": "extend"}
+        case "paths":
+            how |= {"action": "append"}
+        case "maybe" if place == "magic":
+            how |= {"nargs": "?", "const": ""}
+        case "choice":
+            shown = option.metavar or "|".join(option.choices_at(place))
+            how = {"metavar": shown, "type": lambda text: _parse_choice(option, place, text)}
+        case "whole":
+            how["type"] = int
+        case "number":
+            how["type"] = float
+    parser.add_argument(option.flag, default=None, help=option.help_at(place), **how)
 
 
 def _parse_choice(option: Option, place: Place, text: str) -> str:

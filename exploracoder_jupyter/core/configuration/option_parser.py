@@ -34,13 +34,10 @@ class OptionParser(argparse.ArgumentParser):
         return super().parse_known_args(_with_test_selector(given), namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Raise argparse's message as a sentence, with a suggestion for a misspelled word.
-
-        Raises:
-            UsageError: always.
-        """
+        """Raise argparse's message as a UsageError, with a suggestion for a misspelled word."""
         unknown, known = self._unknown(message)
-        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {self._help_subject()}."
+        subject = "commands" if self._subparsers else "options"
+        see = f"See `{self.prog}{'?' if self.prog.startswith('%') else ' --help'}` for the {subject}."
         raise UsageError(_to_sentence(message), remedy=f"{did_you_mean(unknown, known)}{see}")
 
     def _unknown(self, message: str) -> tuple[str, list[str]]:
@@ -52,8 +49,12 @@ class OptionParser(argparse.ArgumentParser):
         flags = [flag for action in self._actions for flag in action.option_strings if flag.startswith("--")]
         return next(_unrecognized_options(message), ""), flags
 
-    def _help_subject(self) -> str:
-        return "commands" if self._subparsers else "options"
+
+def positive(text: str) -> int:
+    """Parse the value of an option that takes a whole number from 1."""
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"takes a whole number of at least 1, not {text!r}")
 
 
 def _with_test_selector(words: list[str]) -> list[str]:
@@ -70,7 +71,6 @@ def _with_test_selector(words: list[str]) -> list[str]:
 
 
 def _to_sentence(message: str) -> str:
-    """Rewrite argparse's message as a sentence."""
     if choice := _CHOICE.search(message):
         if message.startswith("argument COMMAND"):
             return f"There is no command {choice['unknown']!r}."
@@ -87,6 +87,5 @@ def _to_sentence(message: str) -> str:
 
 
 def _unrecognized_options(message: str) -> Iterator[str]:
-    """Yield the options in argparse's message about unrecognized arguments."""
     words = message.removeprefix(_UNRECOGNIZED).split() if message.startswith(_UNRECOGNIZED) else []
     yield from (word.partition("=")[0] for word in words if word.startswith("-"))

@@ -36,13 +36,7 @@ _KEY = "api_key"
 _PREFIX = "EXPLORACODER_"
 SETTING_VARIABLES = tuple(name for row in setting_fields() for name in row.setting.variables)
 """Environment variables that set a setting."""
-VARIABLES = (
-    *SETTING_VARIABLES,
-    *KEY_VARIABLES,
-    WEB_KEY,
-    _CONFIG,
-    f"{_PREFIX}GATEWAY_TOKEN",
-)
+VARIABLES = (*SETTING_VARIABLES, *KEY_VARIABLES, WEB_KEY, _CONFIG, f"{_PREFIX}GATEWAY_TOKEN")
 """Environment variables that are read."""
 _INTERNAL = (f"{_PREFIX}SIBLING", f"{_PREFIX}LIVE_PYTHON")
 """Environment variables set in this package's kernels and its tests."""
@@ -99,12 +93,7 @@ def history_path() -> Path:
 
 
 def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults.
-
-    Raises:
-        UsageError: an option is unknown or has an invalid value; the config file is not valid TOML; or
-            `EXPLORACODER_CONFIG` names a missing file.
-    """
+    """Merge the layers (strongest first) over the config file, the environment, the preset and the defaults."""
     try:
         settings = _SETTINGS.validate_python(merge_sources(*layers, path=path, environ=environ))
     except ValidationError as error:
@@ -114,11 +103,7 @@ def resolve(*layers: Layer, path: Path | None = None, environ: Mapping[str, str]
 
 
 def merge_sources(*layers: Layer, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Layer:
-    """Return what `resolve` validates: every setting that is not left at its default.
-
-    Raises:
-        UsageError: the config file is not valid, or `EXPLORACODER_CONFIG` names a missing file.
-    """
+    """Return what `resolve` validates: every setting that is not left at its default."""
     file_layer, _ = _read_file(path)
     _check_names(file_layer, path or config_path())
     merged: dict[str, dict[str, JsonValue]] = {}
@@ -188,7 +173,6 @@ def _unknown_setting(option: str, path: Path | None = None) -> UsageError:
 
 
 def _invalid_setting(error: ValidationError) -> UsageError:
-    """Return the first of pydantic's errors as a sentence that names the setting and its flag."""
     first = error.errors()[0]
     option = ".".join(str(part) for part in first["loc"])
     if first["type"] == "unexpected_keyword_argument":
@@ -204,7 +188,6 @@ def _invalid_setting(error: ValidationError) -> UsageError:
 
 
 def _flag_of(option: str) -> str:
-    """Return the flag that sets this option, in parentheses; empty if there is none."""
     flag = next((known.flag for known in OPTIONS if known.places and f"{known.section}.{known.field}" == option), "")
     return f" ({flag})" if flag else ""
 

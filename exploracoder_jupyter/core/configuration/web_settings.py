@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import get_args
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -35,32 +35,22 @@ def expand_web_address(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def validate_web_address(web: Web, address: str | None) -> None:
-    """Validate the address for web search.
-
-    Raises:
-        UsageError: the address is missing, is not a URL, contains a user name or password, or has no place for the
-            query.
-    """
+    """Validate the address for web search."""
     if web in ("off", "ddgs"):
         return
     if not address:
         raise UsageError(f"Web search with {web} needs the setting 'retrieval.web_address'.", remedy=WEB_REMEDY)
     if web == "folder":
         return
-    parts = _split_url(address)
-    if parts is None:
+    try:
+        parts = urlsplit(address)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
         raise UsageError(f"The address {address!r} is not an http or https URL.", remedy=WEB_REMEDY)
     if has_user_info(parts):
         remedy = f"Write {{key}} in place of a secret, and set {WEB_KEY}."
         raise UsageError("The web search address contains a user name or password.", remedy=remedy)
     if web == "url" and "{query}" not in f"{parts.path}?{parts.query}":
         raise UsageError(f"The address {address!r} has no {{query}} placeholder.", remedy=WEB_REMEDY)
-
-
-def _split_url(address: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(address)
-        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if is_usable else None

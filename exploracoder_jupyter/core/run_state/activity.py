@@ -2,69 +2,44 @@
 
 from __future__ import annotations
 
+from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
-from exploracoder_jupyter.core.events import (
-    CandidateProposed,
-    EffortChosen,
-    Event,
-    InputsInvented,
-    KnowledgeSearched,
-    LibraryRead,
-    PlanMade,
-    Progress,
-    ReviewAsked,
-    RunStarted,
-    SolutionJudged,
-    SolutionTested,
-    Steered,
-    SubtaskFinished,
-    SubtaskStarted,
-)
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.run_state.state import SOLUTION, RunState
 
 
-def describe_activity(state: RunState, event: Event) -> str:
-    """Return what the run does after this event, in one sentence; empty if the event does not change that.
-
-    Args:
-        state: the state after the event.
-        event: the latest event.
-    """
+def describe_activity(state: RunState, event: events.Event) -> str:
+    """Return what the run does after this event, in one sentence; empty if the event does not change that."""
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return "Reading the libraries."
-        case Progress(what=what, done=done, total=total):
+        case events.Progress(what=what, done=done, total=total):
             return f"{what} ({done} of {total})" if total else f"{what} ({done})" if done else what
-        case LibraryRead(apis=apis):
+        case events.LibraryRead(apis=apis):
             return f"{plural(apis, 'API')} known{'; planning' if state.strategy == EXPLORE else ''}."
-        case EffortChosen(effort=effort):
+        case events.EffortChosen(effort=effort):
             return "Writing a whole program first." if effort == "direct" else "Planning."
-        case PlanMade():
+        case events.PlanMade():
             return "Planned."
-        case ReviewAsked():
+        case events.ReviewAsked():
             return "The plan is waiting for your review."
-        case _:
-            return _describe_step(state, event)
-
-
-def _describe_step(state: RunState, event: Event) -> str:
-    match event:
-        case SubtaskStarted(subtask=id):
+        case events.SubtaskStarted(subtask=id):
             return _describe_subtask(state, id)
-        case Steered(what="retry" | "choose", subtask=id) if any(section.id == id for section in state.planned):
+        case events.Steered(what="retry" | "choose", subtask=id) if any(section.id == id for section in state.planned):
             return _describe_subtask(state, id)
-        case CandidateProposed(candidate=candidate) if candidate.subtask == SOLUTION:
+        case events.CandidateProposed(candidate=candidate) if candidate.subtask == SOLUTION:
             return f"Trying solution {candidate.id}."
-        case KnowledgeSearched(subject=subject, round=round_) if round_:
+        case events.KnowledgeSearched(subject=subject, round=round_) if round_:
             return f"Repairing {subject} with the results of another search."
-        case InputsInvented(inputs=inputs):
+        case events.InputsInvented(inputs=inputs):
             return f"Testing the solution on {plural(len(inputs), 'generated input')}."
-        case SolutionTested(candidate=id):
+        case events.SolutionTested(candidate=id):
             return f"Judging the outputs of solution {id}."
-        case SolutionJudged(candidate=id, judgement=judgement) if state.find(id)[1]:
+        case events.SolutionJudged(candidate=id, judgement=judgement) if state.find(id)[1]:
             return f"Solution {id} is judged {judgement.summary}."
-        case SubtaskFinished() if all(section.status not in ("planned", "exploring") for section in state.planned):
+        case events.SubtaskFinished() if all(
+            section.status not in ("planned", "exploring") for section in state.planned
+        ):
             return "Writing the solution."  # no event announces this before it is done
         case _:
             return ""

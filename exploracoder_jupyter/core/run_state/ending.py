@@ -15,17 +15,12 @@ from exploracoder_jupyter.core.types import Outcome, Solution, Verdict
 
 
 def with_summary(state: RunState, summary: Mapping[str, JsonValue]) -> RunState:
-    """Return the state after the engine's summary, which has the path of the trace, and the verdict if no record has.
-
-    Args:
-        state: the state after all records that arrived.
-        summary: the object that `--json` prints.
-    """
-    trace, verdict = summary.get("trace"), _verdict(summary)
-    state = replace(state, trace=str(trace) if trace else state.trace)
-    if state.finished or verdict is None:
+    """Return the state after the engine's summary: with the path of the trace, and the verdict if no record has it."""
+    state = replace(state, trace=str(summary.get("trace") or "") or state.trace)
+    outcome = next((outcome for outcome in get_args(Outcome) if outcome == summary.get("status")), None)
+    if state.finished or outcome is None:
         return state
-    code = summary.get("solution")
+    code, verdict = summary.get("solution"), Verdict(outcome, str(summary.get("reason") or ""))
     solution = Solution(code, "") if isinstance(code, str) else None
     return close(replace(state, finished=RunFinished(verdict, solution, state.spent)))
 
@@ -39,9 +34,3 @@ def with_failure(state: RunState, reason: str, *, at: float, stopped: bool = Fal
         reason = f"{reason} The results so far are in {state.trace}; --resume continues from there."
     ended = close(replace(state, now=state.now if state.finished else at))
     return replace(ended, failure=reason, activity=reason, stopped=stopped)
-
-
-def _verdict(summary: Mapping[str, JsonValue]) -> Verdict | None:
-    status, reason = summary.get("status"), summary.get("reason")
-    outcome = next((outcome for outcome in get_args(Outcome) if outcome == status), None)
-    return Verdict(outcome, str(reason or "")) if outcome else None

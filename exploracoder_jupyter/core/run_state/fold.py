@@ -10,45 +10,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
 
-from exploracoder_jupyter.core.events import (
-    CandidateObserved,
-    CandidateProposed,
-    CandidateSelected,
-    EffortChosen,
-    Estimated,
-    Event,
-    FilesKept,
-    InputsInvented,
-    KnowledgeSearched,
-    LibraryRead,
-    LookedUp,
-    ModelCalled,
-    Notice,
-    PlanMade,
-    Record,
-    ReviewAsked,
-    RunFinished,
-    RunStarted,
-    SolutionJudged,
-    SolutionTested,
-    Steered,
-    SubtaskFinished,
-    SubtaskStarted,
-)
+from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.run_state.activity import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import Candidate, InventedInput, Selection, Subtask, Usage
+from exploracoder_jupyter.core.types import InventedInput, Selection, Subtask, Usage
 
 PLAN = "plan"
 """Subject of a search made for the plan."""
 
 
-def fold_all(records: Iterable[Record]) -> RunState:
+def fold_all(records: Iterable[events.Record]) -> RunState:
     """Return the state of a run after all of these records."""
     return reduce(fold, records, RunState())
 
 
-def fold(state: RunState, record: Record) -> RunState:
+def fold(state: RunState, record: events.Record) -> RunState:
     """Return the state of a run after one more record."""
     state = _fold_event(replace(state, now=max(state.now, record.at)), record)
     activity = describe_activity(state, record.event)
@@ -61,62 +37,69 @@ def close(state: RunState) -> RunState:
     return replace(_end_wait(state), sections=sections)
 
 
-def _fold_event(state: RunState, record: Record) -> RunState:
+def _fold_event(state: RunState, record: events.Record) -> RunState:
     event = record.event
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return replace(state, started=event, started_at=record.at, task=event.task)
-        case LibraryRead():
+        case events.LibraryRead():
             return replace(state, library=event)
-        case Estimated():
+        case events.Estimated():
             return replace(state, estimate=event)
-        case Notice():
+        case events.Notice():
             return _with_notice(state, event)
-        case ModelCalled():
+        case events.ModelCalled():
             return replace(state, spent=state.spent + event.exchange.usage)
-        case FilesKept():
+        case events.FilesKept():
             return replace(state, files=event)
-        case RunFinished():
-            return _fold_finish(state, event)
-        case EffortChosen():
+        case events.RunFinished():
+            ended = close(replace(state, finished=event))
+            return _with_section(ended, _section_with_id(ended, SOLUTION)) if event.solution else ended
+        case events.EffortChosen():
             tried = {id: _abandon_running(section) for id, section in state.sections.items()}
             return replace(state, efforts=(*state.efforts, event), sections=tried)
-        case ReviewAsked():
+        case events.ReviewAsked():
             return replace(state, waiting_since=record.at)
         case _:
             return _fold_step(state, event)
 
 
-def _fold_step(state: RunState, event: Event) -> RunState:
+def _fold_step(state: RunState, event: events.Event) -> RunState:
     match event:
-        case PlanMade():
+        case events.PlanMade():
             return _with_plan(state, event)
-        case SubtaskStarted(subtask=id, apis=apis):
+        case events.SubtaskStarted(subtask=id, apis=apis):
             docs = tuple(scored.api for scored in apis)
             section = replace(_section_with_id(state, id), started=True, status="exploring", apis=docs, selection=None)
             return replace(_with_section(state, section), current=id)
-        case CandidateProposed(candidate=candidate):
-            return _fold_candidate(state, candidate)
-        case CandidateObserved():
+        case events.CandidateProposed(candidate=candidate):
+            if not candidate.edits:  # an edited candidate runs beside what the run is doing
+                state = replace(state, current=candidate.subtask)
+            return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
+        case events.CandidateObserved():
             return _fold_observation(state, event)
-        case CandidateSelected(selection=selection):
+        case events.CandidateSelected(selection=selection):
             return _fold_selection(state, selection)
-        case KnowledgeSearched():
+        case events.KnowledgeSearched():
             return _fold_search(state, event)
-        case LookedUp(subject=subject):
+        case events.LookedUp(subject=subject):
             found = _section_of(state, subject)
             return _with_section(state, replace(found, lookups=(*found.lookups, event))) if found else state
-        case InputsInvented(inputs=inputs):
+        case events.InputsInvented(inputs=inputs):
             return _with_section(state, replace(_section_with_id(state, SOLUTION), inputs=inputs))
-        case SolutionTested():
+        case events.SolutionTested():
             return _fold_test(state, event)
-        case SolutionJudged():
-            return _fold_judgement(state, event)
-        case SubtaskFinished():
-            return _fold_subtask_end(state, event)
-        case Steered(what="retry" | "choose"):
+        case events.SolutionJudged():
+            section = _section_with_id(state, SOLUTION)
+            judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
+            return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: judged}))
+        case events.SubtaskFinished(status=status, reason=reason):
+            section = _section_with_id(state, event.subtask)
+            kept = None if status == "skipped" else section.selection
+            return _with_section(state, replace(section, status=status, reason=reason, selection=kept))
+        case events.Steered(what="retry" | "choose"):
             return _restart_from(state, event)
-        case Steered(what="replan"):
+        case events.Steered(what="replan"):
             return _end_wait(state)
         case _:
             return state
@@ -132,40 +115,30 @@ def _with_section(state: RunState, section: Section) -> RunState:
 
 
 def _section_of(state: RunState, subject: str) -> Section | None:
-    """Return the section of a subtask, of the solution, or of a candidate."""
     if subject == SOLUTION or subject in state.sections:
         return _section_with_id(state, subject)
     return next((section for section in state.sections.values() if subject in section.attempts), None)
 
 
-def _fold_search(state: RunState, event: KnowledgeSearched) -> RunState:
+def _fold_search(state: RunState, event: events.KnowledgeSearched) -> RunState:
     if event.subject == PLAN:
         return replace(state, searches=(*state.searches, event))
     section = _section_of(state, event.subject)
     return _with_section(state, replace(section, searches=(*section.searches, event))) if section else state
 
 
-def _fold_subtask_end(state: RunState, event: SubtaskFinished) -> RunState:
-    section = _section_with_id(state, event.subtask)
-    selection = None if event.status == "skipped" else section.selection
-    return _with_section(state, replace(section, status=event.status, reason=event.reason, selection=selection))
-
-
-def _restart_from(state: RunState, event: Steered) -> RunState:
+def _restart_from(state: RunState, event: events.Steered) -> RunState:
     """Restart a subtask and everything after it. Earlier attempts stay recorded."""
     ids = [section.id for section in state.subtasks]
     if event.subtask not in ids:
         return state
-    later = {id: _restarted(state.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if _is_planned(state, id)}
+    planned = ids if state.plan is None else [subtask.id for subtask in state.plan.subtasks]
+    later = {id: _restarted(state.sections[id]) for id in ids[ids.index(event.subtask) + 1 :] if id in planned}
     section = _restarted(state.sections[event.subtask])
     section = replace(section, started=True, status="exploring", wishes=(*section.wishes, event), hint=event.hint)
     solution = {SOLUTION: _restarted(state.sections[SOLUTION])} if SOLUTION in state.sections else {}
     sections = {**state.sections, event.subtask: section, **later, **solution}
     return replace(state, sections=sections, current=event.subtask)
-
-
-def _is_planned(state: RunState, id: str) -> bool:
-    return state.plan is None or any(subtask.id == id for subtask in state.plan.subtasks)
 
 
 def _restarted(section: Section) -> Section:
@@ -179,21 +152,20 @@ def _abandon_running(section: Section) -> Section:
 
 
 def _end_wait(state: RunState) -> RunState:
-    """End the wait for the user."""
     if state.waiting_since is None:
         return state
     waited = state.waited + max(0.0, (state.now or state.waiting_since) - state.waiting_since)
     return replace(state, waited=waited, waiting_since=None)
 
 
-def _with_plan(state: RunState, event: PlanMade) -> RunState:
+def _with_plan(state: RunState, event: events.PlanMade) -> RunState:
     planned = {
         subtask.id: replace(_section_with_id(state, subtask.id), subtask=subtask) for subtask in event.plan.subtasks
     }
     dropped = {
         id: _mark_unplanned(section)
         for id, section in state.sections.items()
-        if _has_started(section) and id not in planned
+        if id not in planned and (section.started or section.status != "planned")
     }
     reasons = (*state.revisions, event.reason) if event.plan.revision else state.revisions
     sections = _merge_sections(state.sections, dropped, planned)
@@ -201,7 +173,6 @@ def _with_plan(state: RunState, event: PlanMade) -> RunState:
 
 
 def _mark_unplanned(section: Section) -> Section:
-    """Mark a started section that the new plan no longer contains as skipped."""
     if section.id == SOLUTION or section.status != "planned":
         return section
     return replace(section, status="skipped", reason="no longer planned")
@@ -223,16 +194,6 @@ def _merge_sections(
     return {id: dropped[id] if id in dropped else planned[id] for id in order}
 
 
-def _has_started(section: Section) -> bool:
-    return section.started or section.status != "planned"
-
-
-def _fold_candidate(state: RunState, candidate: Candidate) -> RunState:
-    if not candidate.edits:  # an edited candidate runs beside what the run is doing
-        state = replace(state, current=candidate.subtask)
-    return _with_attempt(state, Attempt(candidate, era=_section_with_id(state, candidate.subtask).era))
-
-
 def _fold_selection(state: RunState, selection: Selection) -> RunState:
     section = _section_with_id(state, selection.subtask)
     attempt = section.attempts.get(selection.candidate)
@@ -247,7 +208,7 @@ def _with_attempt(state: RunState, attempt: Attempt) -> RunState:
     return _with_section(state, replace(section, attempts=attempts, started=True))
 
 
-def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
+def _fold_observation(state: RunState, event: events.CandidateObserved) -> RunState:
     state = replace(state, spent=state.spent + Usage(executions=1))
     for section in state.sections.values():
         if attempt := section.attempts.get(event.candidate):
@@ -257,7 +218,7 @@ def _fold_observation(state: RunState, event: CandidateObserved) -> RunState:
     return state
 
 
-def _fold_test(state: RunState, event: SolutionTested) -> RunState:
+def _fold_test(state: RunState, event: events.SolutionTested) -> RunState:
     section = _section_with_id(state, SOLUTION)
     inputs = {given.id: given for given in section.inputs}
     shown = tuple(
@@ -268,20 +229,9 @@ def _fold_test(state: RunState, event: SolutionTested) -> RunState:
     return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: InputRound(shown)}))
 
 
-def _fold_judgement(state: RunState, event: SolutionJudged) -> RunState:
-    section = _section_with_id(state, SOLUTION)
-    judged = replace(section.rounds.get(event.candidate, InputRound(())), judgement=event.judgement)
-    return _with_section(state, replace(section, rounds={**section.rounds, event.candidate: judged}))
-
-
-def _with_notice(state: RunState, notice: Notice) -> RunState:
+def _with_notice(state: RunState, notice: events.Notice) -> RunState:
     state = replace(state, notices=(*state.notices, notice))
     if state.current is None:
         return replace(state, opening_notices=(*state.opening_notices, notice))
     section = _section_with_id(state, state.current)
     return _with_section(state, replace(section, notices=(*section.notices, notice)))
-
-
-def _fold_finish(state: RunState, event: RunFinished) -> RunState:
-    state = close(replace(state, finished=event))
-    return _with_section(state, _section_with_id(state, SOLUTION)) if event.solution else state

@@ -19,6 +19,7 @@ OUTCOMES: dict[Outcome, str] = {
     "unsolved": "Unsolved",
     "stopped": "Stopped",
 }
+_OUTCOME_WORDS = {"ok": "ran", "error": "failed", "timeout": "timed out", "check failed": "ran, but its check failed"}
 _MAX_NOTE = 160
 """How many characters of an error or reason are shown."""
 
@@ -35,7 +36,8 @@ def headline(state: RunState) -> str:
 
 def cost(state: RunState, now: float) -> str:
     """Return what was spent so far: time, calls, tokens, executions."""
-    return f"{_clock(state.seconds(now))}, {describe_usage(state)}"
+    minutes, seconds = divmod(int(state.seconds(now)), 60)
+    return f"{minutes} min {seconds} s, {describe_usage(state)}" if minutes else f"{seconds} s, {describe_usage(state)}"
 
 
 def candidate_line(candidate: Attempt) -> str:
@@ -75,17 +77,7 @@ def selection_word(candidate: Attempt) -> str:
 
 def outcome_word(candidate: Attempt) -> str:
     """Describe what has become of a candidate: `failed`."""
-    match candidate.state:
-        case "ok":
-            return "ran"
-        case "error":
-            return "failed"
-        case "timeout":
-            return "timed out"
-        case "check failed":
-            return "ran, but its check failed"
-        case _:
-            return candidate.state
+    return _OUTCOME_WORDS.get(candidate.state, candidate.state)
 
 
 def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = True) -> str:
@@ -129,8 +121,3 @@ def latest(state: RunState) -> Attempt | None:
 def cut(text: str) -> str:
     """Shorten an error or a reason to one line."""
     return one_line(text, _MAX_NOTE)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -7,19 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.configuration.exploration_settings import ADAPTIVE, EFFORTS, EXPLORE
-from exploracoder_jupyter.core.events import (
-    EffortChosen,
-    Estimated,
-    FilesKept,
-    KnowledgeSearched,
-    LibraryRead,
-    LookedUp,
-    Notice,
-    RunFinished,
-    RunStarted,
-    Steered,
-)
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -141,10 +130,10 @@ class Section:
     selection: Selection | None = None
     attempts: Mapping[str, Attempt] = field(default_factory=dict)
     """By candidate, in the order in which they were proposed."""
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[events.Notice, ...] = ()
     era: int = 0
     """How often it was restarted because the user went back to it or to an earlier one."""
-    wishes: tuple[Steered, ...] = ()
+    wishes: tuple[events.Steered, ...] = ()
     """The user's requests that restarted this very section."""
     hint: str = ""
     """The hint of the latest of these requests, unless an earlier section was restarted since."""
@@ -152,9 +141,9 @@ class Section:
     """Generated inputs on which solutions are tested."""
     rounds: Mapping[str, InputRound] = field(default_factory=dict)
     """The results on these inputs, by the id of the solution."""
-    searches: tuple[KnowledgeSearched, ...] = ()
+    searches: tuple[events.KnowledgeSearched, ...] = ()
     """Searches made for it."""
-    lookups: tuple[LookedUp, ...] = ()
+    lookups: tuple[events.LookedUp, ...] = ()
     """Look-ups that the model requested while writing code."""
 
     @property
@@ -202,23 +191,23 @@ class Section:
 class RunState:
     """The state of a run after the records folded so far, and what only the process that started it knows."""
 
-    started: RunStarted | None = None
+    started: events.RunStarted | None = None
     started_at: float = 0.0
     now: float = 0.0
     """Time of the last record, or of the end if no record has it; in seconds since the epoch, like all times here."""
-    library: LibraryRead | None = None
-    estimate: Estimated | None = None
+    library: events.LibraryRead | None = None
+    estimate: events.Estimated | None = None
     plan: Plan | None = None
-    efforts: tuple[EffortChosen, ...] = ()
+    efforts: tuple[events.EffortChosen, ...] = ()
     """When the run tried whole programs and when it explored, and why, in order."""
     revisions: tuple[str, ...] = ()
     """Reasons of the plan's revisions, in order."""
     sections: Mapping[str, Section] = field(default_factory=dict)
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[events.Notice, ...] = ()
     """All notices, in order."""
-    opening_notices: tuple[Notice, ...] = ()
+    opening_notices: tuple[events.Notice, ...] = ()
     """Notices from before the first subtask."""
-    searches: tuple[KnowledgeSearched, ...] = ()
+    searches: tuple[events.KnowledgeSearched, ...] = ()
     """Searches made for the plan."""
     current: str | None = None
     """Id of the section that is being worked on."""
@@ -230,9 +219,9 @@ class RunState:
     """When the present wait for the user's review of the plan began."""
     spent: Usage = field(default_factory=Usage)
     """The cost so far, counted from the records."""
-    files: FilesKept | None = None
+    files: events.FilesKept | None = None
     """Files that the solution wrote, if they were kept."""
-    finished: RunFinished | None = None
+    finished: events.RunFinished | None = None
     task: Task = field(default_factory=lambda: Task("", ()))
     """The task: as the caller wrote it until the run has started."""
     called_at: float | None = None

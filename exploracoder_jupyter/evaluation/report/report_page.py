@@ -27,8 +27,7 @@ from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.report import page_content
 from exploracoder_jupyter.evaluation.report.estimate_text import figure
 from exploracoder_jupyter.evaluation.report.result_table import cost_table, curve_table, pair_table, quality_table
-from exploracoder_jupyter.export.code_html import code_html
-from exploracoder_jupyter.export.html_page import GENERATOR, page_style
+from exploracoder_jupyter.export.html_page import GENERATOR, code_html, page_style
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.evaluation.report.plot_style import Plot

@@ -12,7 +12,10 @@ import logging
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 
 EVENTS = "exploracoder_jupyter:events:v1"
 CONTROL = "exploracoder_jupyter:control:v1"
@@ -26,22 +29,10 @@ _log = logging.getLogger(__name__)
 _log.addHandler(logging.NullHandler())  # otherwise log records would appear in the output of the running cell
 
 
-class ControlHandler(Protocol):
-    """Handles the controls that pages send."""
-
-    def handle(self, data: object, answer: Answer) -> None:
-        """Apply a control soon; the answer may be sent later."""
-        ...
-
-    def handle_events_closed(self) -> None:
-        """Note that a front end has closed the events comm, because it does not support it."""
-        ...
-
-
 class BrowserComms:
     """The comms of one kernel."""
 
-    def __init__(self, get_handler: Callable[[], ControlHandler]) -> None:
+    def __init__(self, get_handler: Callable[[], Controls]) -> None:
         """`get_handler` is called for each control, and may be slow the first time."""
         self._get_handler = get_handler
         self._events: Any = None
@@ -61,8 +52,8 @@ class BrowserComms:
         comm.get_comm_manager().targets.pop(CONTROL, None)
         with self._sending:
             events, self._events = self._events, None
-        for old in (events, *self._controls):
-            _log_errors(old.close if old else None)
+        for old in filter(None, (events, *self._controls)):
+            _log_errors(old.close)
         self._controls.clear()
 
     def open(self, opening: Data) -> None:
@@ -111,13 +102,8 @@ class BrowserComms:
         )
 
 
-def _log_errors(function: Callable[[], object] | None) -> None:
-    """Call the function and log its errors.
-
-    They must not reach the user's cell: the kernel may be shutting down, or a page may send something unexpected.
-    """
-    if function is None:
-        return
+def _log_errors(function: Callable[[], object]) -> None:
+    """Call the function; its errors must not reach the user's cell: a page may send anything."""
     try:
         function()
     except Exception:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -23,11 +23,13 @@ from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bu
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,
     CellsMessage,
-    FromKernel,
     RunView,
     Snapshot,
     StateMessage,
 )
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 
 _STATE_SECONDS = 0.2
 _NAMESPACE = "exploracoder_jupyter"
@@ -37,43 +39,14 @@ _UNFINISHED = ("running", "exploring")
 Cell = dict[str, JsonValue]
 
 
-class Broadcaster(Protocol):
-    """Sends messages to the pages."""
-
-    @property
-    def has_listeners(self) -> bool:
-        """Whether there is a page to send to."""
-        ...
-
-    def broadcast(self, message: FromKernel) -> None:
-        """Send a message to all pages; returns at once and never raises, from any thread."""
-        ...
-
-    def assign_owner(self, run: LiveRun) -> None:
-        """Assign a new run to its page, which may have sent its hello while the run was being created."""
-        ...
-
-
-class NullBroadcaster:
-    """Has no pages."""
-
-    has_listeners = False
-
-    def broadcast(self, message: FromKernel) -> None:
-        """Do nothing."""
-
-    def assign_owner(self, run: LiveRun) -> None:
-        """Do nothing."""
-
-
 class LiveRun:
     """The cells and the state of one run."""
 
-    def __init__(self, broadcaster: Broadcaster, context: RunContext, state: RunState, *, session: str) -> None:
+    def __init__(self, controls: Controls, context: RunContext, state: RunState, *, session: str) -> None:
         """`session` is the one of the connection over which the calling cell was sent."""
         self.session = session
-        self._broadcaster = broadcaster
-        self._context = context
+        self.context = context
+        self._controls = controls
         self._state = state
         self._cells: dict[str, Cell] = {}
         self._order: list[str] = []
@@ -86,29 +59,9 @@ class LiveRun:
         self._lock = threading.RLock()
 
     @property
-    def key(self) -> str:
-        """The kernel's key for the run."""
-        return self._context.key
-
-    @property
-    def cell(self) -> str | None:
-        """Id of the calling cell."""
-        return self._context.cell
-
-    @property
-    def origin(self) -> str:
-        """A description of the run in a few words, if it continues another one."""
-        return self._context.origin
-
-    @property
-    def shows_cells(self) -> bool:
-        """Whether the run is shown as cells, where there is a page."""
-        return self._context.cells
-
-    @property
     def owner(self) -> str:
         """Id of the page that changes the cells; empty if there is none."""
-        return self._context.owner
+        return self.context.owner
 
     @property
     def paused_updates(self) -> AbstractContextManager[object]:
@@ -117,33 +70,39 @@ class LiveRun:
 
     @property
     def view(self) -> RunView:
-        """The present view of the run."""
+        """The present view of the run, with the result card once it has ended."""
         with self._lock:
-            return run_view(self._state, self._context).model_copy(update={"now": time.time(), "card": self._card()})
+            card = {}
+            if self._state.over:
+                state, context = self._state, self.context
+                card = card_bundle(state, state.now, "", cells=context.cells, in_page=True, folder=context.folder)
+            return self.listed_view.model_copy(update={"card": card})
 
     @property
     def listed_view(self) -> RunView:
         """The view without the card, which may contain images: for lists of runs."""
         with self._lock:
-            return run_view(self._state, self._context).model_copy(update={"now": time.time()})
+            return run_view(self._state, self.context).model_copy(update={"now": time.time()})
 
     def snapshot(self, request: int) -> Snapshot:
         """Return all cells and the state, as the answer to a request."""
         with self._lock:
             cells = [self._cells[id] for id in self._order if self._is_visible(id)]
-            removed = sorted(self._removed)
-            return Snapshot(request=request, run=self.key, seq=self._seq, cells=cells, removed=removed, state=self.view)
+            key, removed = self.context.key, sorted(self._removed)
+            return Snapshot(request=request, run=key, seq=self._seq, cells=cells, removed=removed, state=self.view)
 
     def update_state(self, state: RunState) -> None:
         """Set the state of the run; it is sent at most five times a second, and always at the end."""
         with self._lock:
             self._state = state
-            if state.failure:
-                self._mark_interrupted()
+            if state.failure:  # the engine is gone and will not report the outcome of unfinished cells
+                cells = self._cells.values()
+                unfinished = [cell for cell in cells if _exploration_metadata(cell).get("status") in _UNFINISHED]
+                self.update_cells([_interrupted(cell) for cell in unfinished])
             rest = self._last_sent + _STATE_SECONDS - time.monotonic()
             if state.over or rest <= 0:
                 self._send_state()
-            elif not self._send_scheduled and self._broadcaster.has_listeners:
+            elif not self._send_scheduled and self._controls.has_listeners:
                 self._send_scheduled = True
                 with suppress(RuntimeError):  # the interpreter is shutting down
                     # Not a Timer: the standard library's thread would be mistaken for the user's, which forks lack.
@@ -154,34 +113,31 @@ class LiveRun:
     def mark_stopping(self) -> None:
         """Note that the run was asked to stop."""
         with self._lock:
-            self._context = replace(self._context, stopping=True)
+            self.context = replace(self.context, stopping=True)
             self._send_state()
 
     def mark_patched(self, patched: bool) -> None:
         """Note whether the run's patch is applied to its repository."""
         with self._lock:
-            self._context = replace(self._context, patched=patched)
+            self.context = replace(self.context, patched=patched)
             self._send_state()
 
     def link(self, path: Path) -> str:
-        """Return the path as a page can open it, or an empty string.
-
-        A page can open files below the notebook's folder and below the server's root.
-        """
-        return relative_link(self._context.folder, str(path), self._context.root)
+        """Return the path as a page can open it; empty if it is below neither the notebook's folder nor the root."""
+        return relative_link(self.context.folder, str(path), self.context.root)
 
     def set_folder(self, folder: Path) -> None:
         """Set the folder of the calling cell's notebook, to which links are relative."""
         with self._lock:
-            if folder != self._context.folder:
-                self._context = replace(self._context, folder=folder)
+            if folder != self.context.folder:
+                self.context = replace(self.context, folder=folder)
                 self._send_state()
 
     def set_owner(self, page: str) -> None:
         """Let this page change the cells; a run without a calling cell has no cells that could be changed."""
         with self._lock:
-            if self._context.cell and page != self._context.owner:
-                self._context = replace(self._context, owner=page)
+            if self.context.cell and page != self.context.owner:
+                self.context = replace(self.context, owner=page)
                 self._send_state()
 
     def update_cells(self, changes: Sequence[CellChange]) -> None:
@@ -191,8 +147,8 @@ class LiveRun:
             if not shown:
                 return
             self._seq += 1
-            if self._broadcaster.has_listeners:
-                self._broadcaster.broadcast(CellsMessage(run=self.key, seq=self._seq, changes=shown))
+            if self._controls.has_listeners:
+                self._controls.broadcast(CellsMessage(run=self.context.key, seq=self._seq, changes=shown))
 
     def dismiss(self, cells: Sequence[str]) -> None:
         """Note that the user deleted these cells (if empty: all of them, and all future ones)."""
@@ -203,12 +159,10 @@ class LiveRun:
     def dismiss_solution(self) -> None:
         """Note that the user has the solution as a cell of their own: a page that connects later does not show it."""
         with self._lock:
-            self._dismissed.update(id for id, cell in self._cells.items() if _role(cell) == "solution")
-
-    def _mark_interrupted(self) -> None:
-        """Mark the unfinished cells as interrupted: the engine is gone and will not report their outcome."""
-        unfinished = [cell for cell in self._cells.values() if _exploration_metadata(cell).get("status") in _UNFINISHED]
-        self.update_cells([_interrupted(cell) for cell in unfinished])
+            solutions = (
+                id for id, cell in self._cells.items() if _exploration_metadata(cell).get("role") == "solution"
+            )
+            self._dismissed.update(solutions)
 
     def _is_visible(self, id: str) -> bool:
         return not self._dismissed_all and id not in self._dismissed
@@ -236,13 +190,7 @@ class LiveRun:
     def _visible_predecessor(self, id: str) -> str | None:
         """Return the nearest visible cell before this one, or else the calling cell."""
         earlier = reversed(self._order[: self._order.index(id)])
-        return next((other for other in earlier if self._is_visible(other)), self._context.cell)
-
-    def _card(self) -> dict[str, str]:
-        state, context = self._state, self._context
-        if not state.over:
-            return {}
-        return card_bundle(state, state.now, cells=context.cells, in_page=True, folder=context.folder)
+        return next((other for other in earlier if self._is_visible(other)), self.context.cell)
 
     def _send_state_later(self, rest: float) -> None:
         time.sleep(rest)
@@ -253,12 +201,8 @@ class LiveRun:
     def _send_state(self) -> None:
         with self._lock:
             self._send_scheduled, self._last_sent = False, time.monotonic()
-            if self._broadcaster.has_listeners:
-                self._broadcaster.broadcast(StateMessage(state=self.view))
-
-
-def _role(cell: Cell) -> object:
-    return _exploration_metadata(cell).get("role")
+            if self._controls.has_listeners:
+                self._controls.broadcast(StateMessage(state=self.view))
 
 
 def _exploration_metadata(cell: Cell) -> dict[str, JsonValue]:

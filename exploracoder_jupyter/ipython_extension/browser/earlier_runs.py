@@ -49,13 +49,7 @@ ListedRun = PastRun | TraceSummary
 def list_runs(
     folder: Path | None, *, excluded_traces: Collection[str] = (), excluded_runs: Collection[str] = ()
 ) -> list[ListedRun]:
-    """List earlier explorations, newest first.
-
-    Args:
-        folder: the notebook's folder, which is searched for traces.
-        excluded_traces: paths of traces that are shown elsewhere.
-        excluded_runs: ids of runs that are shown elsewhere.
-    """
+    """List earlier explorations, also of traces in this folder, newest first, without what is shown elsewhere."""
     traces = list_traces(folder) if folder else []
     history = HistoryStore(history_path()).all(traces)
     ids = {run.id for run in history}
@@ -64,7 +58,9 @@ def list_runs(
     runs: list[ListedRun] = [run for run in history if run.id not in excluded_runs and run.trace not in excluded_traces]
     unknown = [trace for trace in traces if trace.run not in ids and os.path.realpath(trace.path) not in recorded]
     runs += [trace for trace in unknown if str(trace.path) not in excluded_traces]
-    return sorted(runs, key=_sort_key, reverse=True)
+    return sorted(
+        runs, key=lambda one: one.started or (one.updated if isinstance(one, PastRun) else one.changed), reverse=True
+    )
 
 
 def trace_views(runs: Sequence[ListedRun], reach: Reach, limit: int = _PAGE_LIMIT) -> list[TraceView]:
@@ -72,17 +68,8 @@ def trace_views(runs: Sequence[ListedRun], reach: Reach, limit: int = _PAGE_LIMI
     return [_run_view(run, reach) if isinstance(run, PastRun) else _trace_view(run, reach) for run in runs[:limit]]
 
 
-def history_damage() -> str:
-    """Return a sentence if the history was found damaged, so that its content is not in the list; otherwise empty."""
-    return HistoryStore(history_path()).lost()
-
-
 def parse_history_limit(argument: str) -> int:
-    """Parse the argument of `%explora history`: how many runs are shown.
-
-    Raises:
-        UsageError: the argument is not `-n N`.
-    """
+    """Parse the argument of `%explora history`: how many runs are shown."""
     if match := re.fullmatch(r"(?:-n\s*([1-9][0-9]{0,8}))?", argument):
         return int(match[1] or _DEFAULT_LIMIT)
     raise UsageError("%explora history takes no arguments other than `-n N`: how many runs are shown.")
@@ -100,7 +87,8 @@ def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
 
 def as_text(views: Sequence[TraceView], *, more: str = "") -> str:
     """Format each run as a line; `more` reports what is left out."""
-    return "\n".join([*map(_line, views), *([more] if more else [])])
+    rows = [(_when(one), one.outcome, one.task, one.libraries, one.cost, *_location(one)) for one in views]
+    return "\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])])
 
 
 def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
@@ -112,10 +100,6 @@ def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
     return f'<div class="jp-Explora-past" style="{_BOX}">{table}{f"<p>{escape(more)}</p>" if more else ""}</div>'
-
-
-def _sort_key(one: ListedRun) -> float:
-    return one.started or (one.updated if isinstance(one, PastRun) else one.changed)
 
 
 def _run_view(run: PastRun, reach: Reach) -> TraceView:
@@ -146,16 +130,10 @@ def _trace_view(trace: TraceSummary, reach: Reach) -> TraceView:
 
 
 def _when(view: TraceView) -> str:
-    """Return when the run began, or else when its trace was last written, to the minute."""
     return datetime.fromtimestamp(view.started or view.changed).strftime("%Y-%m-%d %H:%M")
 
 
-def _line(view: TraceView) -> str:
-    return "  ".join(filter(None, (_when(view), view.outcome, view.task, view.libraries, view.cost, *_location(view))))
-
-
 def _location(view: TraceView) -> Iterator[str]:
-    """Yield the path of the trace, and notes on what can be done with it."""
     yield view.path
     if view.gone:
         yield "(its trace is gone)"

@@ -87,10 +87,11 @@ def _view(name: str, content: Mapping[str, object], configured: Layer, without_f
     row = _ROWS[name]
     section = content.get(row.section)
     here = configured.get(row.section, {}).get(row.name)
+    choices = [choice for choice in get_args(row.type) if isinstance(choice, str)]
     return SettingView(
         name=name,
-        kind=_kind(row),
-        choices=[str(choice) for choice in get_args(row.type)] if _kind(row) == "choice" else [],
+        kind={int: "whole", float: "number"}.get(row.type) or ("choice" if choices else "text"),
+        choices=choices,
         meaning=row.setting.meaning,
         value=_text(section.get(row.name)) if isinstance(section, dict) else "",
         default=_text(getattr(getattr(without_file, row.section), row.name)),
@@ -98,20 +99,11 @@ def _view(name: str, content: Mapping[str, object], configured: Layer, without_f
     )
 
 
-def _kind(row: SettingField) -> str:
-    return {int: "whole", float: "number"}.get(row.type) or ("choice" if _is_choice(row) else "text")
-
-
-def _is_choice(row: SettingField) -> bool:
-    return bool(get_args(row.type)) and all(isinstance(choice, str) for choice in get_args(row.type))
-
-
 def _text(value: object) -> str:
     return "" if value is None else mask_address(f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _problem(name: str, text: str) -> str:
-    """Return why this value cannot be set; empty if it can."""
     if name not in _NAMES:
         return "The page cannot change this setting."
     row = _ROWS[name]
@@ -129,11 +121,7 @@ def _problem(name: str, text: str) -> str:
 
 
 def _parse(row: SettingField, text: str) -> Value:
-    """Return the value of the text; None if it is empty.
-
-    Raises:
-        ValueError: it is not a number, where one is expected.
-    """
+    """Return the value of the text, None if it is empty; raises ValueError if it has to be a number and is none."""
     stripped = text.strip()
     if not stripped:
         return None

@@ -44,7 +44,8 @@ class RunContext:
 
 def run_view(state: RunState, context: RunContext) -> RunView:
     """Return the run as the sidebar shows it."""
-    solution, (tokens, seconds) = state.solution_section, _budget(state)
+    solution, limits = state.solution_section, _limits(state)
+    tokens, seconds = limits.get("tokens"), limits.get("seconds")
     return RunView(
         key=context.key,
         run_id=state.run_id,
@@ -67,8 +68,8 @@ def run_view(state: RunState, context: RunContext) -> RunView:
         tokens=state.usage.tokens,
         executions=state.usage.executions,
         cost=_money(state),
-        budget_tokens=tokens,
-        budget_seconds=seconds,
+        budget_tokens=tokens if isinstance(tokens, int) else None,
+        budget_seconds=float(seconds) if isinstance(seconds, int | float) else None,
         may_explore_now=state.may_explore_now,
         subtasks=[_subtask(section) for section in state.planned],
         solution=_subtask(solution, selectable=False) if solution.candidates else None,
@@ -81,11 +82,7 @@ def run_view(state: RunState, context: RunContext) -> RunView:
 
 
 def relative_link(folder: Path | None, path: str | None, root: Path | None = None) -> str:
-    """Return the path relative to the folder, with `/`.
-
-    Returns an empty string if folder or path is unknown, or if the path is neither below the folder nor below the
-    server's root.
-    """
+    """Return the path relative to the folder, with `/`; empty if it is below neither the folder nor the root."""
     try:
         return Reach(folder, root).link(path) if path else ""
     except OSError:
@@ -98,23 +95,12 @@ def _ended(state: RunState) -> float | None:
     return state.since + state.waited + state.seconds(state.now)
 
 
-def _budget(state: RunState) -> tuple[int | None, float | None]:
-    """Return the maximum numbers of tokens and seconds, where the run has such limits."""
-    limits = _limits(state)
-    tokens, seconds = limits.get("tokens"), limits.get("seconds")
-    return (
-        tokens if isinstance(tokens, int) else None,
-        float(seconds) if isinstance(seconds, int | float) else None,
-    )
-
-
 def _limits(state: RunState) -> dict[str, JsonValue]:
     budget = state.started.settings.get("budget") if state.started else None
     return budget if isinstance(budget, dict) else {}
 
 
 def _money(state: RunState) -> str:
-    """Describe what was spent in money, with its limit, and the cached tokens; empty if there is neither."""
     usage, limit = state.usage, _limits(state).get("cost")
     parts = [f"{usage.cached_tokens:,} tokens cached"] if usage.cached_tokens else []
     if usage.cost is not None:
@@ -136,25 +122,20 @@ def _status(state: RunState, *, stopping: bool) -> RunStatus:
 
 
 def _subtask(row: Section, *, selectable: bool = True) -> SubtaskView:
+    used = row.selected.apis if row.selected else ()
+    known = {api.path for api in row.apis}
+    others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]
     return SubtaskView(
         id=row.id,
         title=row.title,
         status=row.status,
         reason=row.reason,
         hint=row.hint,
-        apis=_apis(row),
+        apis=[*(_api(api, used=api.path in used) for api in row.apis), *others],
         candidates=[_candidate(one, row.rounds, selectable=selectable) for one in row.candidates],
         selected=row.selection.candidate if row.selection else None,
         why=[*row.selection.reasons] if row.selection else [],
     )
-
-
-def _apis(row: Section) -> list[ApiView]:
-    """Return the recommended APIs, followed by the other APIs that the selected candidate calls."""
-    used = row.selected.apis if row.selected else ()
-    known = {api.path for api in row.apis}
-    others = [ApiView(path=path, recommended=False, used=True) for path in used if path not in known]
-    return [*(_api(api, used=api.path in used) for api in row.apis), *others]
 
 
 def _api(api: ApiDoc, *, used: bool) -> ApiView:
@@ -165,7 +146,9 @@ def _api(api: ApiDoc, *, used: bool) -> ApiView:
 
 def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable: bool) -> CandidateView:
     judged = rounds[attempt.id].judgement if attempt.id in rounds else None
-    line = attempt.note or (f"judged {judged.summary}" if judged else _first_line(attempt))
+    shown = attempt.observation.text.strip() if attempt.observation else ""
+    first = shown.splitlines()[0].strip() if shown else ""
+    line = attempt.note or (f"judged {judged.summary}" if judged else first)
     return CandidateView(
         id=attempt.id,
         round=attempt.candidate.round,
@@ -178,12 +161,6 @@ def _candidate(attempt: Attempt, rounds: Mapping[str, InputRound], *, selectable
         edits=attempt.candidate.edits,
         agrees_with=attempt.agrees_with,
     )
-
-
-def _first_line(attempt: Attempt) -> str:
-    """Return the first line of the candidate's output or value."""
-    lines = attempt.observation.text.splitlines() if attempt.observation else ()
-    return next((line.strip() for line in lines if line.strip()), "")
 
 
 def _cut(text: str, limit: int) -> str:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from IPython.display import DisplayHandle, display
 
@@ -22,18 +23,6 @@ from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bu
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-
-
-class Display(Protocol):
-    """Shows a run. Its methods may be called from any thread, one at a time."""
-
-    def show(self, state: RunState) -> None:
-        """Show this state."""
-        ...
-
-    def close(self, state: RunState) -> None:
-        """Show the last state, and remove controls that no longer work."""
-        ...
 
 
 class NotebookDisplay:
@@ -70,7 +59,10 @@ class NotebookDisplay:
         self._replaced = replaced
         self._shown = self._bundle(RunState(), hint)
         self._handle = _open(self._shown)
-        self._button = _open_button(stop) if stop and not in_page() else None
+        self._button: StopButton | None = None
+        if stop and not in_page():
+            with suppress(ImportError):  # without ipywidgets there is no button, and the card says how else to stop
+                self._button = StopButton(stop)
 
     def show(self, state: RunState) -> None:
         """Update the output."""
@@ -82,13 +74,11 @@ class NotebookDisplay:
         """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
         already_shown = self._stop is None and bool(state.failure) and not state.trace
         hint = self._after if state.offered_solution else ""
-        self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint, self._warning(state)))
-        self._take_button()
-
-    def _warning(self, state: RunState) -> str:
         names = self._replaced(state.offered_solution or "") if not state.patch else ()
         listed = ", ".join(f"`{name}`" for name in names)
-        return f"Running the solution replaces your {listed}." if listed else ""
+        warning = f"Running the solution replaces your {listed}." if listed else ""
+        self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint, warning))
+        self._take_button()
 
     def _replace(self, bundle: dict[str, str]) -> None:
         """Show this if it is new: each update makes the notebook unsaved, and the page render the output again."""
@@ -97,15 +87,15 @@ class NotebookDisplay:
             _update(self._handle, bundle)
 
     def _take_button(self) -> None:
-        button, self._button = self._button, None
-        if button:
-            button.close()
+        if self._button:
+            self._button.close()
+        self._button = None
 
     def _bundle(self, state: RunState, hint: str, warning: str = "") -> dict[str, str]:
         in_page = self._in_page()
         hint = " ".join(filter(None, [warning, "" if in_page else hint]))
         cells = in_page and self._cells
-        return card_bundle(state, time.time(), hint=hint, cells=cells, in_page=in_page, folder=self._folder)
+        return card_bundle(state, time.time(), hint, cells=cells, in_page=in_page, folder=self._folder)
 
 
 class StopButton:
@@ -133,14 +123,6 @@ class StopButton:
         self._button.disabled = True
         self._button.description = "Stopping"
         self._stop()
-
-
-def _open_button(stop: Callable[[], None]) -> StopButton | None:
-    """Open a stop button; without ipywidgets there is none, and the panel says how else to stop."""
-    try:
-        return StopButton(stop)
-    except ImportError:
-        return None
 
 
 class LineDisplay:

@@ -11,21 +11,7 @@ from html import escape
 from pathlib import Path
 
 from exploracoder_jupyter.core.message_formatting import describe_tries
-from exploracoder_jupyter.core.run_state import Attempt, RunState, Section
-from exploracoder_jupyter.core.run_state.run_wording import (
-    OUTCOMES,
-    candidate_line,
-    cut,
-    describe_files,
-    footer,
-    headline,
-    latest,
-    outcome_word,
-    section_status,
-    selection_word,
-    tally,
-    trace_path,
-)
+from exploracoder_jupyter.core.run_state import Attempt, RunState, Section, run_wording
 from exploracoder_jupyter.ipython_extension.result_card.card_text import SYMBOLS, card_text
 from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_html, preview
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_diff, highlight_python
@@ -56,19 +42,11 @@ _MAX_CANDIDATES = 8
 
 
 def card_bundle(
-    state: RunState,
-    now: float,
-    *,
-    hint: str = "",
-    cells: bool = False,
-    in_page: bool = False,
-    folder: Path | None = None,
+    state: RunState, now: float, hint: str, *, cells: bool, in_page: bool, folder: Path | None
 ) -> dict[str, str]:
     """Render the card in all its forms, by MIME type; see `card_html`."""
-    return {
-        "text/html": card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
-        "text/plain": card_text(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder),
-    }
+    html = card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder)
+    return {"text/html": html, "text/plain": card_text(state, now, hint, cells=cells, in_page=in_page, folder=folder)}
 
 
 def card_html(
@@ -95,19 +73,16 @@ def card_html(
     parts += [_solution(state), outputs_as_html(state.solution_outputs)] if state.over else [_latest(state)]
     listed = "" if cells else _sections(state)
     tries = not (listed and state.over)  # the list is below a title with their number
-    parts += [listed, _quiet(footer(state, now, in_page=in_page, tries=tries))]
-    trace = escape(trace_path(state, folder))
+    parts += [listed, _quiet(run_wording.footer(state, now, in_page=in_page, tries=tries))]
+    trace = escape(run_wording.trace_path(state, folder))
     parts.append(f"<div>Trace: <code>{trace}</code></div>" if trace and state.over else "")
-    parts += [_quiet(describe_files(state.files)), _quiet(hint)]
+    parts += [_quiet(run_wording.describe_files(state.files)), _quiet(hint)]
     inner = "".join(parts)
     if state.broken:  # on the ground of an error, text in a lighter colour has too little contrast
         inner = inner.replace(f' style="{_QUIET}"', "")
-    return f'<div class="jp-Explora-panel {_phase(state)}" style="{_box(state)}">{inner}</div>'
-
-
-def _phase(state: RunState) -> str:
-    """Return the class by which a page of this extension knows whether the card is final."""
-    return "jp-mod-running" if not state.over else "jp-mod-ended" if state.verdict else "jp-mod-failed"
+    # by this class a page of this extension knows whether the card is final
+    phase = "jp-mod-running" if not state.over else "jp-mod-ended" if state.verdict else "jp-mod-failed"
+    return f'<div class="jp-Explora-panel {phase}" style="{_box(state)}">{inner}</div>'
 
 
 def _box(state: RunState) -> str:
@@ -121,19 +96,15 @@ def _box(state: RunState) -> str:
 def _head(state: RunState, *, announced: bool) -> str:
     if state.broken:
         sign = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span>'
-        return f'<div role="alert">{sign} <strong>Failed.</strong> {escape(headline(state))}</div>'
+        return f'<div role="alert">{sign} <strong>Failed.</strong> {escape(run_wording.headline(state))}</div>'
     live = ' role="status" aria-live="polite"' if announced else ""
-    return f"<div{live}>{_headline(state)}</div>"
-
-
-def _headline(state: RunState) -> str:
     if state.verdict and not state.failure:
         outcome, reason = state.verdict.outcome, escape(state.verdict.reason.strip())
         sign = f'<span aria-hidden="true">{_OUTCOME_SYMBOLS[outcome]}</span>'
-        return f"{sign} <strong>{OUTCOMES[outcome]}.</strong> {reason}"
+        return f"<div{live}>{sign} <strong>{run_wording.OUTCOMES[outcome]}.</strong> {reason}</div>"
     about = ", ".join(state.task.libraries)
     libraries = f"<strong>Exploring {escape(about)}</strong> " if about and not state.over else ""
-    return f"{libraries}{escape(headline(state))}"
+    return f"<div{live}>{libraries}{escape(run_wording.headline(state))}</div>"
 
 
 def _solution(state: RunState) -> str:
@@ -144,17 +115,15 @@ def _solution(state: RunState) -> str:
 
 
 def _latest(state: RunState) -> str:
-    """Render the candidate that ran last, with the first lines of what it printed."""
-    attempt = latest(state)
+    attempt = run_wording.latest(state)
     if attempt is None or attempt.observation is None:
         return ""
     text = preview(attempt.observation.text) if attempt.observation.ran else ""
     printed = f'<pre style="{_CODE}">{escape(text)}</pre>' if text else ""
-    return f"<div>{escape(candidate_line(attempt))}</div>{printed}"
+    return f"<div>{escape(run_wording.candidate_line(attempt))}</div>{printed}"
 
 
 def _sections(state: RunState) -> str:
-    """Render what was tried; at the end under a summary that opens it."""
     rows = "".join(_row(row, over=state.over) for row in state.shown_sections)
     listed = f'<ul style="{_LIST}">{rows}</ul>' if rows else ""
     if not listed or not state.over:
@@ -165,25 +134,27 @@ def _sections(state: RunState) -> str:
 def _row(row: Section, *, over: bool) -> str:
     number = f"{escape(row.id)}. " if row.id.isdigit() else ""
     head = f'<span aria-hidden="true">{SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
-    status = f'<span style="{_QUIET}">{section_status(row, over=over)}</span>'
-    marks = _candidates(row)
-    reason = f'<div style="{_QUIET};padding-left:1.4em">{escape(cut(row.reason))}</div>' if row.reason else ""
+    status = f'<span style="{_QUIET}">{run_wording.section_status(row, over=over)}</span>'
+    # the last candidates and the selected one; the others are counted
+    hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
+    shown = [candidate for candidate in row.candidates if candidate not in hidden]
+    marks = escape(f"{run_wording.tally(hidden)}, then ") if hidden else ""
+    marks += " ".join(_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
+    reason = (
+        f'<div style="{_QUIET};padding-left:1.4em">{escape(run_wording.cut(row.reason))}</div>' if row.reason else ""
+    )
     tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
     return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
 
 
-def _candidates(row: Section) -> str:
-    """Render the last candidates and the selected one; the others are counted."""
-    hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
-    counted = escape(f"{tally(hidden)}, then ") if hidden else ""
-    shown = [candidate for candidate in row.candidates if candidate not in hidden]
-    return counted + " ".join(_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
-
-
 def _candidate(candidate: Attempt, *, chosen: bool) -> str:
-    word = f"{outcome_word(candidate)}, {selection_word(candidate)}" if chosen else outcome_word(candidate)
+    word = (
+        f"{run_wording.outcome_word(candidate)}, {run_wording.selection_word(candidate)}"
+        if chosen
+        else run_wording.outcome_word(candidate)
+    )
     weight = "font-weight:bold;" if chosen else ""
-    title = f' title="{escape(cut(candidate.note))}"' if candidate.note else ""
+    title = f' title="{escape(run_wording.cut(candidate.note))}"' if candidate.note else ""
     return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
 
 

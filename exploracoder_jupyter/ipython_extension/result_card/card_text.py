@@ -5,78 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from exploracoder_jupyter.core.run_state import RunState, Section
-from exploracoder_jupyter.core.run_state.run_wording import (
-    candidate_line,
-    cut,
-    describe,
-    describe_files,
-    footer,
-    headline,
-    latest,
-    section_status,
-    trace_path,
-)
+from exploracoder_jupyter.core.run_state import RunState, Section, run_wording
 from exploracoder_jupyter.core.types import SubtaskStatus
 from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text, preview
 
 SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 
 
-def as_text(state: RunState, now: float, *, hint: str = "") -> str:
-    """Render all sections; `hint` explains how to stop while the run is active."""
+def as_text(state: RunState, now: float) -> str:
+    """Render all sections."""
     lines = [_head(state), *(f"  {notice.text}" for notice in state.notices)]
     lines += [_row(row, over=state.over) for row in state.shown_sections]
-    lines += [f"  {line}" for line in _facts(state, now)]
-    if hint and not state.over:
-        lines.append(f"  {hint}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {line}" for line in _facts(state, now))])
 
 
-def card_text(
-    state: RunState,
-    now: float,
-    *,
-    hint: str = "",
-    cells: bool = False,
-    in_page: bool = False,
-    folder: Path | None = None,
-) -> str:
-    """Render the card; see `card_html`."""
+def card_text(state: RunState, now: float, hint: str, *, cells: bool, in_page: bool, folder: Path | None) -> str:
+    """Render the card; see `card_bundle`."""
     blocks = [_head(state)]
     if not cells:
         rows = [_row(row, over=state.over) for row in state.shown_sections]
         blocks.append("\n".join([*(f"  {notice.text}" for notice in state.notices), *rows]))
     if state.over:
         blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
-    else:
-        blocks.append(_latest(state))
-    blocks.append("\n".join(_facts(state, now, in_page=in_page, folder=folder)))
-    blocks.append(hint)
+    elif attempt := run_wording.latest(state):
+        seen = attempt.observation
+        blocks.append(f"{run_wording.candidate_line(attempt)}\n{preview(seen.text) if seen and seen.ran else ''}")
+    blocks += ["\n".join(_facts(state, now, in_page=in_page, folder=folder)), hint]
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip())
 
 
 def _head(state: RunState) -> str:
     libraries = ", ".join(state.task.libraries)
-    return f"Exploring {libraries}: {headline(state)}" if libraries and not state.over else headline(state)
-
-
-def _latest(state: RunState) -> str:
-    attempt = latest(state)
-    shown = preview(attempt.observation.text) if attempt and attempt.observation and attempt.observation.ran else ""
-    return f"{candidate_line(attempt)}\n{shown}".strip() if attempt else ""
+    return (
+        f"Exploring {libraries}: {run_wording.headline(state)}"
+        if libraries and not state.over
+        else run_wording.headline(state)
+    )
 
 
 def _facts(state: RunState, now: float, *, in_page: bool = False, folder: Path | None = None) -> Iterator[str]:
-    yield footer(state, now, in_page=in_page)
+    yield run_wording.footer(state, now, in_page=in_page)
     if state.trace:
-        yield f"Trace: {trace_path(state, folder)}"
-    if files := describe_files(state.files):
+        yield f"Trace: {run_wording.trace_path(state, folder)}"
+    if files := run_wording.describe_files(state.files):
         yield files
 
 
 def _row(row: Section, *, over: bool) -> str:
     number = f"{row.id}. " if row.id.isdigit() else ""
-    detail = "; ".join(part for part in (describe(row), cut(row.reason)) if part)
-    status = section_status(row, over=over)
+    detail = "; ".join(part for part in (run_wording.describe(row), run_wording.cut(row.reason)) if part)
+    status = run_wording.section_status(row, over=over)
     return f"  {SYMBOLS[row.status]} {number}{row.title} [{status}]" + (f" {detail}" if detail else "")

@@ -26,9 +26,9 @@ _PRE = (
 _SCROLLED = "overflow:auto;max-height:24em;margin:4px 0"
 
 
-def preview(text: str, *, lines: int = 6) -> str:
+def preview(text: str) -> str:
     """Return the first lines of a text."""
-    return _shorten(text.strip("\n"), lines)
+    return _shorten(text.strip("\n"), 6)
 
 
 def outputs_as_text(outputs: Sequence[Output]) -> str:
@@ -51,7 +51,6 @@ def outputs_as_html(outputs: Sequence[Output]) -> str:
 
 
 def _merged(outputs: Sequence[Output]) -> Iterator[tuple[str, Output]]:
-    """Yield each output with its text; outputs of streams that follow each other are one."""
     printed = ""
     for output in outputs:
         if output.get("output_type") == "stream":
@@ -60,7 +59,11 @@ def _merged(outputs: Sequence[Output]) -> Iterator[tuple[str, Output]]:
         if printed:
             yield _plain(printed), {}
             printed = ""
-        yield _plain(_text_of(output)), output
+        data = output.get("data")
+        text = _text(data.get("text/plain")) if isinstance(data, dict) else ""
+        if output.get("output_type") == "error":
+            text = f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
+        yield _plain(text), output
     if printed:
         yield _plain(printed), {}
 
@@ -81,13 +84,6 @@ def _rich(output: Output, text: str) -> str:
 def _image(mime: str, content: str, text: str) -> str:
     style = "display:block;max-width:100%;max-height:24em;margin:4px 0"
     return f'<img src="data:{mime};base64,{escape(content)}" alt="{escape(text or "Figure")}" style="{style}">'
-
-
-def _text_of(output: Output) -> str:
-    if output.get("output_type") == "error":
-        return f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
-    data = output.get("data")
-    return _text(data.get("text/plain")) if isinstance(data, dict) else ""
 
 
 def _plain(text: str) -> str:

@@ -6,7 +6,7 @@ Only exact `str` and `bytes` are inspected, also within top-level dicts; no othe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from exploracoder_jupyter.core.secrets.secret_names import is_credential
 
@@ -24,14 +24,9 @@ def find_credential_variables(namespace: Mapping[str, object]) -> list[str]:
 def _has_credential(name: str, value: object) -> bool:
     if _HISTORY.fullmatch(name):
         return False
-    texts = _texts(value) if type(value) is dict else [(name, _text(value))]
+    entries = list(value.items())[:_MAX_ENTRIES] if type(value) is dict else [(name, value)]
+    texts = ((key if type(key) is str else name, _text(one)) for key, one in entries)
     return any(text is not None and is_credential(key or name, text) for key, text in texts)
-
-
-def _texts(values: dict[object, object]) -> Iterator[tuple[str, str | None]]:
-    """Yield keys and values of a dict as text; keys that are not strings become empty."""
-    for key, value in list(values.items())[:_MAX_ENTRIES]:
-        yield (key if type(key) is str else ""), _text(value)
 
 
 def _text(value: object) -> str | None:

@@ -21,7 +21,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import IO, Protocol
 
 from pydantic import ValidationError
 
@@ -36,12 +35,10 @@ from exploracoder_jupyter.protocol.engine_messages import (
     RecordMessage,
     RunMessage,
     Start,
-    Stop,
     ToEngine,
     decode_from_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Control
 
 PATIENCE = 3.0
 """Seconds to wait at each step of ending an engine before the next, harder step."""
@@ -50,29 +47,6 @@ PATIENCE = 3.0
 def engine_command(python: str | None = None) -> tuple[str, ...]:
     """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow its modules."""
     return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
-
-
-class Engine(Protocol):
-    """What a run requires of its engine."""
-
-    fork_settled: threading.Event
-    """Set once this kernel was forked, or it is certain that it will not be."""
-
-    def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
-        """Yield the engine's messages, and `None` after every `tick` seconds without one, until the engine ends."""
-        ...
-
-    def stop(self) -> None:
-        """Ask the engine to finish now and to keep its results. Returns at once."""
-        ...
-
-    def send(self, control: Control) -> None:
-        """Send the engine a control. Returns at once."""
-        ...
-
-    def end(self, *, patience: float = PATIENCE) -> None:
-        """End the engine and release its resources."""
-        ...
 
 
 class FailedEngine:
@@ -88,13 +62,10 @@ class FailedEngine:
         while self._messages:
             yield self._messages.pop()
 
-    def stop(self) -> None:
+    def send(self, message: ToEngine) -> None:
         """Do nothing: there is no engine."""
 
-    def send(self, control: Control) -> None:
-        """Do nothing: there is no engine."""
-
-    def end(self, *, patience: float = PATIENCE) -> None:
+    def end(self, *, patience: float | None = None) -> None:
         """Do nothing: there is no engine."""
 
 
@@ -102,11 +73,7 @@ class Relay:
     """One engine process, from start to end."""
 
     def __init__(self, start: Start, *, command: Sequence[str], fork: Callable[[str], None] | None = None) -> None:
-        """Start the engine and send it the start message; `fork` forks this kernel when the engine requests it.
-
-        Raises:
-            MissingRequirement: the interpreter cannot be started.
-        """
+        """Start the engine and send it the start message; `fork` forks this kernel when the engine requests it."""
         self.fork_settled = threading.Event()
         """Set once this kernel was forked, or it is certain that it will not be."""
         self._queue: SimpleQueue[RunMessage | None] = SimpleQueue()
@@ -120,7 +87,7 @@ class Relay:
         try:
             for thread in self._threads:
                 thread.start()
-            self._send(start)
+            self.send(start)
         except BaseException:  # the caller gets no object with which to end it
             self._signal(signal.SIGKILL)
             raise
@@ -140,13 +107,15 @@ class Relay:
             self._done = message is None or isinstance(message, Finished | Failed)
             yield message or self._unexpected_end()
 
-    def stop(self) -> None:
-        """Ask the engine to finish now and to keep its results. Returns at once."""
-        self._send(Stop())
-
-    def send(self, control: Control) -> None:
-        """Send the engine a control. Returns at once."""
-        self._send(control)
+    def send(self, message: ToEngine) -> None:
+        """Send the engine a message, at once. A dead engine is noticed by the end of its output, not here."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        line = encode(message)
+        with self._writing, suppress(OSError):
+            if not stdin.closed:
+                stdin.write(line)
+                stdin.flush()
 
     def end(self, *, patience: float | None = None) -> None:
         """End the engine and release the pipes: end of input, then SIGTERM, then SIGKILL, `patience` seconds each.
@@ -154,8 +123,9 @@ class Relay:
         `patience` is `PATIENCE` by default, longer on a busy machine. An interrupt while waiting proceeds to the next,
         harder step.
         """
-        with self._writing:
-            _close(self._process.stdin)
+        with self._writing, suppress(OSError):  # a dead engine's pipe cannot be flushed
+            if self._process.stdin:
+                self._process.stdin.close()
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             if self._wait(scale_limit(PATIENCE) if patience is None else patience):
                 break
@@ -177,18 +147,6 @@ class Relay:
         except (ProcessLookupError, PermissionError):
             self._process.send_signal(number)
 
-    def _send(self, message: ToEngine) -> None:
-        """Send a message. A dead engine is noticed by the end of its output, not here."""
-        stdin = self._process.stdin
-        with self._writing:
-            if stdin is None or stdin.closed:
-                return
-            try:
-                stdin.write(encode(message))
-                stdin.flush()
-            except OSError:
-                return
-
     def _read_messages(self) -> None:
         stdout = self._process.stdout
         assert stdout is not None
@@ -200,11 +158,12 @@ class Relay:
                     self._log.append(f"not a message: {line.rstrip()[:500]}")
                     continue
                 if isinstance(message, ForkKernel):
-                    self._send(KernelForked(number=message.number, problem=self._fork_kernel(message)))
+                    self.send(KernelForked(number=message.number, problem=self._fork_kernel(message)))
                     self.fork_settled.set()
                 else:
                     self._queue.put(message)
-                    if _settles_fork(message):
+                    started = isinstance(message, RecordMessage) and isinstance(message.record.event, RunStarted)
+                    if started or isinstance(message, Finished | Failed):  # no fork is requested after these
                         self.fork_settled.set()
         self._queue.put(None)
         self.fork_settled.set()
@@ -237,13 +196,6 @@ class Relay:
         )
 
 
-def _settles_fork(message: RunMessage) -> bool:
-    """Whether an engine that sends this message will not request a fork any more."""
-    if isinstance(message, RecordMessage):
-        return isinstance(message.record.event, RunStarted)
-    return isinstance(message, Finished | Failed)
-
-
 def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
@@ -261,10 +213,3 @@ def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
             f"The engine cannot be started with {command[0]!r}: {error.strerror}.",
             remedy="Check engine_python in `%explora config`.",
         ) from error
-
-
-def _close(pipe: IO[str] | None) -> None:
-    """Close the pipe. A dead engine's pipe cannot be flushed; that is expected."""
-    if pipe is not None:
-        with suppress(OSError):
-            pipe.close()

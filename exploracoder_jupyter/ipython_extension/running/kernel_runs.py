@@ -14,18 +14,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.ipython_extension.browser.browser_run import Broadcaster, LiveRun, NullBroadcaster
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
-from exploracoder_jupyter.ipython_extension.result_card.card_display import Display
-from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, Engine, FailedEngine, Relay
+from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
+from exploracoder_jupyter.ipython_extension.running.engine_relay import PATIENCE, FailedEngine, Relay
 from exploracoder_jupyter.protocol.engine_messages import (
     CellsChanged,
     Failed,
@@ -33,11 +33,15 @@ from exploracoder_jupyter.protocol.engine_messages import (
     RecordMessage,
     SolutionShown,
     Start,
+    Stop,
     TraceAt,
 )
 from exploracoder_jupyter.protocol.run_controls import Control
 
-MakeDisplay = Callable[["Run"], Display]
+if TYPE_CHECKING:
+    from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
+
+MakeDisplay = Callable[["Run"], LineDisplay | NotebookDisplay]
 """Creates the display of a run."""
 
 _POLL_SECONDS = 1.0
@@ -52,7 +56,7 @@ class Run:
     """One exploration, seen from the user's kernel."""
 
     def __init__(
-        self, relay: Engine, live: LiveRun, state: RunState, resources: ExitStack, display: MakeDisplay
+        self, relay: Relay | FailedEngine, live: LiveRun, state: RunState, resources: ExitStack, display: MakeDisplay
     ) -> None:
         """`resources` are released when the run has ended."""
         self.state = state
@@ -76,11 +80,7 @@ class Run:
         return bool(self.state.failure) and not self.state.trace
 
     def wait(self) -> None:
-        """Follow the run to its end in this thread.
-
-        Raises:
-            KeyboardInterrupt: the user interrupted; the run was stopped, its trace closed and its processes ended.
-        """
+        """Follow the run to its end in this thread; at an interrupt it is stopped, and its trace closed."""
         try:
             self._follow_or_stop(lambda: False)
         finally:
@@ -90,17 +90,15 @@ class Run:
         """Follow the run in a thread, once the fork of this kernel is settled or `patience` seconds have passed.
 
         Until then the run is followed here: experiments must not see what the user changes next.
-
-        Raises:
-            KeyboardInterrupt: the user interrupted; see `wait`.
         """
         until = time.monotonic() + patience
-        with ExitStack() as on_error:
-            on_error.callback(self._release)
+        try:
             self._follow_or_stop(
                 lambda: self._relay.fork_settled.is_set() or time.monotonic() >= until, tick=_SHORT_POLL_SECONDS
             )
-            on_error.pop_all()
+        except BaseException:
+            self._release()
+            raise
         self._thread = threading.Thread(target=self._follow_and_release, daemon=True, name="explora-run")
         self._thread.start()
 
@@ -109,24 +107,20 @@ class Run:
         self._stopping = True
         self._deadline = time.monotonic() + 2 * scale_limit(PATIENCE)
         self.live.mark_stopping()  # before the end, which may follow immediately
-        self._relay.stop()
+        self._relay.send(Stop())
 
     def send(self, control: Control) -> None:
         """Send the run a control; returns at once."""
         self._relay.send(control)
 
     def change_repository(self, action: Literal["apply", "undo"], *, engine_python: str | None) -> str:
-        """Write the run's patch into its repository, or undo that; return a sentence about it.
-
-        Raises:
-            UsageError: there is no patch, or it cannot be applied or undone; nothing was changed.
-        """
+        """Write the run's patch into its repository, or undo that; return a sentence about it."""
         if not self.state.patch or not self.state.trace:
             raise UsageError("This run has no patch.")
         folder = self.state.started.environment.folder if self.state.started else ""
-        said = change_repository(action, self.state.trace, repository=folder, engine_python=engine_python)
+        sentence = change_repository(action, self.state.trace, repository=folder, engine_python=engine_python)
         self.live.mark_patched(action == "apply")
-        return said
+        return sentence
 
     def join(self, seconds: float | None = None) -> None:
         """Wait until a detached run has ended and released its resources."""
@@ -137,17 +131,13 @@ class Run:
         try:
             self._follow(is_done, tick=tick)
         except KeyboardInterrupt:
-            self._handle_interrupt()
+            try:
+                self.stop()
+                self._deadline = time.monotonic() + scale_limit(PATIENCE)
+                self._follow()
+            except KeyboardInterrupt:  # a second one skips the wait
+                self._relay.end(patience=0.0)
             raise
-
-    def _handle_interrupt(self) -> None:
-        """Stop the run and wait for its end for a while; a second interrupt skips the wait."""
-        try:
-            self.stop()
-            self._deadline = time.monotonic() + scale_limit(PATIENCE)
-            self._follow()
-        except KeyboardInterrupt:
-            self._relay.end(patience=0.0)
 
     def _follow_and_release(self) -> None:
         try:
@@ -161,8 +151,11 @@ class Run:
                 self.live.update_cells(message.changes)
             elif message is not None:
                 self._update_state(self._next_state(message), last=not isinstance(message, RecordMessage))
-            self._refresh()
-            if is_done() or time.monotonic() >= self._deadline:
+            now = time.monotonic()
+            if not self.state.over and now - self._last_shown >= _UPDATE_SECONDS:
+                self._last_shown = now
+                self._display.show(self.state)
+            if is_done() or now >= self._deadline:
                 return
 
     def _update_state(self, state: RunState, *, last: bool = True) -> None:
@@ -189,12 +182,6 @@ class Run:
                 reason = f"Stopped. {reason}" if self._stopping else reason
                 return with_failure(self.state, reason, at=time.time(), stopped=self._stopping)
 
-    def _refresh(self) -> None:
-        now = time.monotonic()
-        if not self.state.over and now - self._last_shown >= _UPDATE_SECONDS:
-            self._last_shown = now
-            self._display.show(self.state)
-
     def _release(self) -> None:
         """End the engine, process its last messages and show the end of the run."""
         try:
@@ -212,7 +199,7 @@ class Run:
 class Runs:
     """All runs since the extension was loaded, oldest first."""
 
-    broadcaster: Broadcaster = field(default_factory=NullBroadcaster)
+    controls: Controls
     """Broadcasts the runs to the pages."""
     all: list[Run] = field(default_factory=list)
 
@@ -229,21 +216,11 @@ class Runs:
         cells: bool = True,
         refused: ExploraError | None = None,
     ) -> Run:
-        """Start an engine for a run.
+        """Start the engine of a run with this command; `fork` forks this kernel when the engine requests it.
 
-        Args:
-            order: the start message.
-            command: the command that starts the engine.
-            display: creates the display of the run.
-            resources: released when the run has ended or cannot be started.
-            fork: forks this kernel when the engine requests it.
-            session: the session of the calling connection.
-            origin: a description of the run if it continues another one.
-            cells: whether a page shows the run as cells.
-            refused: why the run cannot be started; then no engine is started, and the run fails at once.
-
-        Raises:
-            MissingRequirement: the engine cannot be started.
+        `resources` are released when the run has ended or cannot be started. `session` is that of the calling
+        connection; `cells` is whether a page shows the run as cells. If it is `refused`, there is no engine, and the
+        run fails at once.
         """
         with ExitStack() as undo:
             undo.callback(resources.close)
@@ -252,16 +229,18 @@ class Runs:
             state = RunState(task=Task(order.task, tuple(order.libraries)), called_at=time.time())
             folder = Path(order.notebook).parent if order.notebook else None
             context = RunContext(token_hex(6), order.cell, folder, origin, cells=cells, root=server_root())
-            live = LiveRun(self.broadcaster, context, state, session=session)
+            live = LiveRun(self.controls, context, state, session=session)
             run = Run(relay, live, state, resources, display)
             undo.pop_all()
         self.all.append(run)
-        self.broadcaster.assign_owner(live)
+        self.controls.assign_owner(live)
         return run
 
     def find(self, key_or_id: str) -> Run | None:
         """Return the run with this key, or the newest with this id."""
-        matches = (run for run in reversed(self.all) if key_or_id and key_or_id in (run.live.key, run.state.run_id))
+        matches = (
+            run for run in reversed(self.all) if key_or_id and key_or_id in (run.live.context.key, run.state.run_id)
+        )
         return next(matches, None)
 
     def running(self) -> list[Run]:
@@ -279,7 +258,7 @@ class Runs:
     def stop_runs_of_cell(self, cell: str | None) -> None:
         """Stop the runs of this calling cell, which starts a new exploration."""
         for run in self.running():
-            if cell and run.live.cell == cell:
+            if cell and run.live.context.cell == cell:
                 run.stop()
 
     def stop(self) -> None:

@@ -20,7 +20,7 @@ from exploracoder_jupyter.protocol.browser_messages import (
     Sync,
 )
 from exploracoder_jupyter.protocol.engine_messages import Continuation
-from exploracoder_jupyter.protocol.run_controls import Choose, Explore, Replan, Retry, RunEdited, Skip
+from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 RunControl = (
     Sync
@@ -43,81 +43,65 @@ def apply_control(run: Run, control: RunControl) -> str:
     match control:
         case Dismiss():
             run.live.dismiss(control.cells)
-            return ""
         case _ if run.over:
             return "This run has ended."
         case StopRun():
             run.stop()
-            return ""
         case _ if not run.state.explores:
             return f"A run with the strategy {run.state.strategy!r} can only be stopped."
+        case _:
+            found = _for_engine(run.state, control)
+            if isinstance(found, str):
+                return found
+            run.send(found)
+    return ""
+
+
+def _for_engine(state: RunState, control: RunControl) -> Control | str:
+    """Return the control as the engine takes it, or why it is not possible, in one sentence."""
+    match control:
         case ExploreNow():
-            run.send(Explore())
-            return ""
+            return Explore()
         case EditPlan():
-            return _replan(run, control.titles)
-        case ChooseCandidate():
-            return _choose(run, control.candidate)
-        case RunEditedCandidate():
-            return _run_edited(run, control)
+            remaining = tuple(title.strip() for title in control.titles if title.strip())
+            if not remaining and all(row.status == "planned" for row in state.planned):
+                return "A plan needs at least one subtask."
+            return Replan(remaining)
+        case ChooseCandidate() | RunEditedCandidate():
+            row, candidate = state.find(control.candidate)
+            if row is None or candidate is None:
+                return f"There is no candidate {control.candidate} in this run."
+            return _choose(row, candidate) if isinstance(control, ChooseCandidate) else _run_edited(row, control)
         case SkipSubtask() | RetrySubtask():
-            return _subtask(run, control)
+            planned = next((row for row in state.planned if row.id == control.subtask), None)
+            if planned is None:
+                return f"There is no subtask {control.subtask} in this run."
+            if isinstance(control, SkipSubtask):
+                is_open = planned.status in ("planned", "exploring")
+                return Skip(planned.id) if is_open else f"Subtask {planned.id} is already {planned.status}."
+            if planned.status == "planned":
+                return f"Subtask {planned.id} has not begun yet."
+            return Retry(planned.id, control.hint.strip())
         case _:
             return "A run does not support this request."
 
 
-def _replan(run: Run, titles: list[str]) -> str:
-    remaining = [title.strip() for title in titles if title.strip()]
-    if not remaining and all(row.status == "planned" for row in run.state.planned):
-        return "A plan needs at least one subtask."
-    run.send(Replan(tuple(remaining)))
-    return ""
-
-
-def _choose(run: Run, candidate: str) -> str:
-    row, found = run.state.find(candidate)
-    if found is None or row is None:
-        return f"There is no candidate {candidate} in this run."
-    if problem := _selection_problem(row, found):
-        return problem
-    run.send(Choose(candidate))
-    return ""
-
-
-def _run_edited(run: Run, control: RunEditedCandidate) -> str:
-    row, found = run.state.find(control.candidate)
-    if found is None or row is None:
-        return f"There is no candidate {control.candidate} in this run."
-    if row.id == SOLUTION:
-        return "A solution is run by the run itself: run the edited code in a cell of your own."
-    if not control.code.strip():
-        return "There is no code to run."
-    run.send(RunEdited(row.id, control.candidate, control.code))
-    return ""
-
-
-def _subtask(run: Run, control: SkipSubtask | RetrySubtask) -> str:
-    row = next((row for row in run.state.planned if row.id == control.subtask), None)
-    if row is None:
-        return f"There is no subtask {control.subtask} in this run."
-    if isinstance(control, RetrySubtask):
-        if row.status == "planned":
-            return f"Subtask {row.id} has not begun yet."
-        run.send(Retry(row.id, control.hint.strip()))
-    elif row.status not in ("planned", "exploring"):
-        return f"Subtask {row.id} is already {row.status}."
-    else:
-        run.send(Skip(row.id))
-    return ""
-
-
-def _selection_problem(row: Section, candidate: Attempt) -> str:
-    """Return why a run cannot continue from this candidate, in one sentence, or an empty string."""
+def _choose(row: Section, candidate: Attempt) -> Choose | str:
     if row.id == SOLUTION:
         return "A solution is chosen by its check, not by hand."
     if candidate.state != "ok":
         return f"Candidate {candidate.id} did not run to its end."
-    return f"Candidate {candidate.id} is already carried forward." if row.selected is candidate else ""
+    return (
+        f"Candidate {candidate.id} is already carried forward." if row.selected is candidate else Choose(candidate.id)
+    )
+
+
+def _run_edited(row: Section, control: RunEditedCandidate) -> RunEdited | str:
+    if row.id == SOLUTION:
+        return "A solution is run by the run itself: run the edited code in a cell of your own."
+    if not control.code.strip():
+        return "There is no code to run."
+    return RunEdited(row.id, control.candidate, control.code)
 
 
 def build_continuation(state: RunState, request: Continue) -> Continuation:
@@ -125,16 +109,14 @@ def build_continuation(state: RunState, request: Continue) -> Continuation:
 
     Subtasks before the requested one are executed again with the candidates that were carried forward; a subtask
     without such a candidate is left out. The requested subtask and the later ones are explored again.
-
-    Raises:
-        UsageError: the subtask or the candidate is unknown, or cannot be carried forward.
     """
     target, chosen = _target(state, request)
     ids = [row.id for row in state.planned]
     first = ids.index(target.id) if target else len(ids)
-    before = [row for row in state.planned[:first] if _carried_code(row)]
-    plan = [row.title for row in (*before, *state.planned[first:])]
-    code = [*map(_carried_code, before), *([request.code or chosen.candidate.code] if chosen else [])]
+    carried = [(row, row.selected) for row in state.planned[:first] if row.selected and row.selected.state == "ok"]
+    plan = [*(row.title for row, _ in carried), *(row.title for row in state.planned[first:])]
+    code = [selected.candidate.code for _, selected in carried]
+    code += [request.code or chosen.candidate.code] if chosen else []
     return Continuation(plan=plan, code=code, chosen=chosen is not None, hint=request.hint.strip())
 
 
@@ -160,8 +142,3 @@ def _target(state: RunState, request: Continue) -> tuple[Section | None, Attempt
     if row is None and request.subtask:
         raise UsageError(f"There is no subtask {request.subtask} in that run.")
     return row, None
-
-
-def _carried_code(row: Section) -> str:
-    """Return the code that was carried forward from this subtask, or an empty string."""
-    return row.selected.candidate.code if row.selected and row.selected.state == "ok" else ""

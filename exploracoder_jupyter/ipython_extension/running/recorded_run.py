@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from glob import escape
@@ -62,17 +62,19 @@ class RecordedRun:
         return False
 
     def complete(self, call: Call, namespace: Mapping[str, object]) -> Call:
-        """Return the call, with what it leaves open taken from the recorded run.
-
-        Raises:
-            UsageError: the call resumes the run, which used variables that are not in this namespace, or that look like
-                credentials in it.
-        """
+        """Return the call, with what it leaves open taken from the recorded run, whose variables must exist here."""
         task = self.task
         present = {name: namespace[name] for name in task.uses if name in namespace and name not in call.uses}
         guarded = find_credential_variables(present)  # the trace may come from anyone
-        if not call.replay:
-            _check_variables([name for name in task.uses if name not in namespace], guarded)
+        missing = ", ".join(name for name in task.uses if name not in namespace)
+        if missing and not call.replay:
+            problem = f"That run used variables that are not defined here: {missing}."
+            raise UsageError(problem, remedy="Define them first.")
+        if guarded and not call.replay:
+            names = " ".join(guarded)
+            raise UsageError(
+                f"That run used variables that look like credentials here: {names}.", remedy=f"Add --use {names}."
+            )
         used = [name for name in present if name not in guarded]
         return replace(
             call,
@@ -81,17 +83,6 @@ class RecordedRun:
             check=task.check if call.check is None else call.check,
             solution_name=call.solution_name or task.solution_name,
             setup=call.setup or task.setup,
-        )
-
-
-def _check_variables(missing: Sequence[str], guarded: Sequence[str]) -> None:
-    if missing:
-        names = ", ".join(missing)
-        raise UsageError(f"That run used variables that are not defined here: {names}.", remedy="Define them first.")
-    if guarded:
-        names = " ".join(guarded)
-        raise UsageError(
-            f"That run used variables that look like credentials here: {names}.", remedy=f"Add --use {names}."
         )
 
 
@@ -106,18 +97,9 @@ def find_recorded_run(
 ) -> RecordedRun:
     """Find the run with this trace or, without a path, the newest one of this task.
 
-    A run with this check is preferred to one with another check; then one that can be resumed and was not resumed yet.
-
-    Args:
-        trace: path of the trace, or empty.
-        task: the task in words; may be empty only with a path.
-        folder: the notebook's folder, whose explorations are searched.
-        other_traces: other possible paths of a trace; the trace of a run that resumed it may be beside it.
-        check: the code of the check, as in the cell.
-        any_outcome: whether the run may also have ended with a solution.
-
-    Raises:
-        UsageError: there is no such run, or the run with this trace has another task.
+    A run with this check is preferred to one with another check; then one that can be resumed and was not resumed yet,
+    unless `any_outcome` will do. Traces are searched in the explorations of the folder; at `other_traces`, and beside
+    them for runs that resumed those.
     """
     if trace:
         return _read_named(trace, task)
@@ -187,8 +169,9 @@ def _newest_first(paths: Iterable[Path]) -> list[Path]:
 
 def _read(path: Path) -> RecordedRun | None:
     """Read the run of a trace, or of the journal beside it if the trace is missing or damaged."""
-    readers = [_read_journal] if path.suffix == ".jsonl" else [_read_notebook, _read_journal_beside]
-    facts = next((found for reader in readers if (found := reader(path))), {})
+    is_journal = path.suffix == ".jsonl"
+    facts = None if is_journal else _read_notebook(path)
+    facts = facts or _read_journal(path if is_journal else path.with_name(path.stem + _JOURNAL)) or {}
     settings, verdict = facts.get("settings"), facts.get("verdict")
     with suppress(ValidationError):  # the file was edited
         task = _TASK.validate_python(facts.get("task"))
@@ -212,23 +195,16 @@ def _read_notebook(path: Path) -> dict[str, Any] | None:
     return {**facts, "resumes": resumes[1].decode() if resumes else ""}
 
 
-def _read_journal_beside(path: Path) -> dict[str, Any] | None:
-    return _read_journal(path.with_name(path.stem + _JOURNAL))
-
-
 def _read_journal(path: Path) -> dict[str, Any] | None:
-    for line in _read_head(path).splitlines():
+    try:
+        with path.open("rb") as file:
+            head = file.read(_MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+    for line in head.splitlines():
         with suppress(ValueError):
             record = json.loads(line)
             event = record.get("event") if isinstance(record, dict) else None
             if isinstance(event, dict) and event.get("kind") == "run_started":
                 return event
     return None
-
-
-def _read_head(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""

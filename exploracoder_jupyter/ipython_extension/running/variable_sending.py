@@ -28,9 +28,6 @@ def send_variables(
     """Write the variables to a private folder that exists as long as the run.
 
     Returns the folder, and a message about what is not in it (or an empty string).
-
-    Raises:
-        UsageError: a variable does not exist, or has to be written and cannot be.
     """
     if unknown := [name for name in names if name not in namespace]:
         raise UsageError(f"--use: There is no variable {unknown[0]!r}.")
@@ -47,7 +44,6 @@ def send_variables(
 
 
 def _write(name: str, namespace: Mapping[str, object], folder: str, *, pickled: bool) -> str:
-    """Write one variable; return why that failed, or an empty string."""
     try:
         dump([name], namespace, folder, pickled=pickled)
     except (VariableTransferError, ImportError, OSError) as error:

@@ -79,7 +79,11 @@ def _entry(hit: Hit, *, unfolded: bool) -> str:
     first = one_line(hit.description, _MAX_ABOUT)
     badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
     about = f'<span style="display:block;text-indent:0">{_prose(first)}</span>' if first else ""
-    head = f'<code style="{_CODE};font-weight:bold">{_path(hit.path)}</code>{_summary_detail(hit)}{badge}{about}'
+    path = escape(hit.path).replace(".", ".<wbr>")  # lines may break after its dots
+    detail = f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
+    if hit.signature:
+        detail = f'<code style="{_CODE};{_QUIET}">{escape(_short_signature(hit))}</code>'
+    head = f'<code style="{_CODE};font-weight:bold">{path}</code>{detail}{badge}{about}'
     body = "".join(f'<div style="margin-top:6px">{part}</div>' for part in _body(hit))
     opened = " open" if unfolded else ""
     return (
@@ -102,10 +106,6 @@ def _body(hit: Hit) -> Iterator[str]:
         opened = " open" if len(described) <= _MAX_OPEN_PARAMETERS else ""
         names = f'<ul style="{_LIST}">{"".join(map(_parameter, described))}</ul>'
         yield f'<details{opened}><summary style="cursor:pointer"><strong>Parameters</strong></summary>{names}</details>'
-    yield from _footer(hit)
-
-
-def _footer(hit: Hit) -> Iterator[str]:
     if hit.returns:
         yield f"<strong>Returns</strong> {_prose(one_line(hit.returns, _MAX_ABOUT))}"
     if hit.see_also:
@@ -131,7 +131,13 @@ def _paragraphs(hit: Hit) -> Iterator[str]:
     prose = _SECTION.split(hit.documentation, maxsplit=1)[0]
     if hit.notes or hit.deprecated:
         prose = _VERSIONS.sub("", prose)
-    for number, paragraph in enumerate(_fitting_paragraphs(_DIRECTIVE.sub(r"\1:", prose))):
+    size = 0
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", _DIRECTIVE.sub(r"\1:", prose).strip())):
+        size += len(paragraph)
+        if number and size > _MAX_PROSE:
+            yield "…"
+            return
+        paragraph = paragraph[:_MAX_PROSE]
         words = " ".join(paragraph.split())
         rest = words.removeprefix(hit.description).strip() if number == 0 else words
         listed = re.search(r"^(?:\s|[-*•] |\d+[.)] )", paragraph, re.MULTILINE)
@@ -139,31 +145,7 @@ def _paragraphs(hit: Hit) -> Iterator[str]:
             yield f'<div style="white-space:pre-wrap">{_prose(paragraph)}</div>' if listed else _prose(rest)
 
 
-def _fitting_paragraphs(prose: str) -> list[str]:
-    """Split the prose into paragraphs, as many as fit."""
-    found: list[str] = []
-    size = 0
-    for paragraph in re.split(r"\n\s*\n", prose.strip()):
-        size += len(paragraph)
-        if found and size > _MAX_PROSE:
-            return [*found, "…"]
-        found.append(paragraph[:_MAX_PROSE])
-    return found
-
-
-def _path(path: str) -> str:
-    """Escape a path and allow line breaks after its dots."""
-    return escape(path).replace(".", ".<wbr>")
-
-
-def _summary_detail(hit: Hit) -> str:
-    if hit.signature:
-        return f'<code style="{_CODE};{_QUIET}">{escape(_short_signature(hit))}</code>'
-    return f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
-
-
 def _short_signature(hit: Hit) -> str:
-    """Return the signature, or its first parameters if it is long."""
     limit = max(_MIN_SIGNATURE, _LINE_LENGTH - len(hit.path))
     if len(hit.signature) <= limit:
         return hit.signature

@@ -6,12 +6,14 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from typing import NamedTuple, cast
 
-from pydantic import JsonValue
+from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.configuration.explore_options import (
     OPTIONS,
-    add_reading_options,
+    add_options,
     settings_layer,
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
@@ -19,10 +21,15 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, reso
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
-from exploracoder_jupyter.ipython_extension.searching.search_progress import LineProgress, OutputProgress, Progress
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+
+_QUIET = (
+    "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif);"
+    "font-size:var(--jp-ui-font-size1, 13px)"
+)
+_MAX_LENGTH = 120
 
 _MAX_RESULTS = 1000
 _EXAMPLE = "For example: %explora search networkx shortest path"
@@ -38,8 +45,7 @@ class SearchTarget:
     """The settings given with them."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """One parsed line."""
 
     target: SearchTarget
@@ -54,27 +60,26 @@ class LibrarySearcher:
         """`jupyter`: outputs are messages, which can be updated; `configured` returns what `%config` has set."""
         self.last: SearchTarget | None = None
         self._configured = configured
-        self._make_progress: Callable[[], Progress] = OutputProgress if jupyter else LineProgress
+        self._jupyter = jupyter
 
     def search(self, line: str) -> Results:
-        """Execute the search on a line.
-
-        Raises:
-            UsageError: the line or a setting is invalid, the library is unknown, or the user interrupted.
-            MissingRequirement: the library, or the interpreter that would search it, cannot be used.
-        """
-        request = parse_search_line(line, self.last)
-        progress = self._make_progress()
+        """Execute the search on a line."""
+        target, query, k = parse_search_line(line, self.last)
+        layers = with_this_interpreter([target.layer, self._configured()])
+        python = resolve(*layers).sandbox.engine_python or sys.executable
+        # `-P`: a file in the user's folder must not shadow one of our modules.
+        command = (python, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json", "-k", str(k))
+        progress = OutputProgress() if self._jupyter else LineProgress()
+        news = ""
         try:
-            results = _search(request, [request.target.layer, self._configured()], progress)
+            words = (*_options(layers), "--", target.libraries, query)
+            results = run_search((*command, *words), on_progress=progress.update)
+            news = _newly_read(results)
         except KeyboardInterrupt:
-            progress.close()
             raise UsageError("The search was stopped before it found anything.") from None
-        except BaseException:
-            progress.close()
-            raise
-        progress.close(_newly_read(results))
-        self.last = request.target
+        finally:
+            progress.close(news)
+        self.last = target
         return results
 
 
@@ -84,11 +89,12 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
     The first word is the library if it ends with a colon, if an option sets how the library is read, or if nothing was
     searched before; otherwise if it is the name of an installed package that is not in the standard library, because
     `random walk` is a query. A word in double quotes belongs to the query. Without a library, `last` is searched.
-
-    Raises:
-        UsageError: an option is invalid, or there is no query or no library.
     """
-    given = _parser().parse_intermixed_args(_words(line))
+    parser = OptionParser(prog="%explora", add_help=False)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("-k", type=int, default=10)
+    add_options(parser, place="magic", reading=True)
+    given = parser.parse_intermixed_args(_words(line))
     if not 1 <= given.k <= _MAX_RESULTS:
         raise UsageError(
             f"-k takes a number from 1 to {_MAX_RESULTS}, not {given.k}.", remedy="Choose a number in this range."
@@ -104,7 +110,11 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
         raise UsageError("No library is named, and none was searched before.", remedy=_EXAMPLE)
     name = words[0].removesuffix(":")
     if not _query(words[1:]):
-        raise UsageError(_no_query(name, last), remedy=_EXAMPLE)
+        problem = f"There is no query: what are you looking for in {name}?"
+        if last and name != last.libraries:
+            quote = f'to search for that word in {last.libraries}, put it in quotes: "{name}"'
+            problem = f"There is no query for {name}; {quote}."
+        raise UsageError(problem, remedy=_EXAMPLE)
     target = last if last and last.libraries == name and not settings else SearchTarget(name, settings)
     return SearchRequest(target, _query(words[1:]), given.k)
 
@@ -112,12 +122,6 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
 def _query(words: Sequence[str]) -> str:
     """Join the words, without the space that was inserted before a question mark to hide it from IPython."""
     return " ".join(words).strip().replace(" ?", "?")
-
-
-def _no_query(name: str, last: SearchTarget | None) -> str:
-    if last is None or name == last.libraries:
-        return f"There is no query: what are you looking for in {name}?"
-    return f'There is no query for {name}; to search for that word in {last.libraries}, put it in quotes: "{name}".'
 
 
 def _names_library(word: str, last: SearchTarget) -> bool:
@@ -143,35 +147,14 @@ def _words(line: str) -> list[str]:
         raise UsageError("The %explora search line cannot be read.", remedy="Close every double quote.") from error
 
 
-def _parser() -> OptionParser:
-    parser = OptionParser(prog="%explora", add_help=False)
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("-k", type=int, default=10)
-    add_reading_options(parser, place="magic")
-    return parser
-
-
-def _search(request: SearchRequest, layers: Sequence[Layer], progress: Progress) -> Results:
-    """Run the search command. `-P`: a file in the user's folder must not shadow one of our modules."""
-    layers = with_this_interpreter(layers)
-    sandbox = resolve(*layers).sandbox
-    head = (sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json")
-    options, last = ("-k", str(request.k), *_options(layers)), ("--", request.target.libraries, request.query)
-    return run_search((*head, *options, *last), on_progress=progress.update)
-
-
 def _options(layers: Sequence[Layer]) -> Iterator[str]:
     """Yield the settings made here as command options; the command reads the file and the environment itself."""
     for option in OPTIONS:
         if option.reading:
             values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
-            yield from (f"{option.flag}={value}" for value in _as_list(next(values, None)))
-
-
-def _as_list(value: JsonValue) -> Sequence[JsonValue]:
-    if value is None:
-        return []
-    return value if isinstance(value, list | tuple) else [value]
+            value = next(values, None)
+            several = value if isinstance(value, list | tuple) else [value]
+            yield from (f"{option.flag}={one}" for one in several if one is not None)
 
 
 def _newly_read(results: Results) -> str:
@@ -179,3 +162,50 @@ def _newly_read(results: Results) -> str:
     names = [f"{library.name} {library.version}".strip() for library in results.libraries if not library.cached]
     were = "was" if len(names) == 1 else "were"
     return f"{', '.join(names)} {were} read; the results are cached for the next search." if names else ""
+
+
+class OutputProgress:
+    """An output of the cell, created at the first update."""
+
+    def __init__(self) -> None:
+        self._handle: DisplayHandle | None = None
+
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        bundle = _bundle(f"{text[:_MAX_LENGTH]} …")
+        if self._handle:
+            self._handle.update(bundle, raw=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle = cast(DisplayHandle, display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+    def close(self, text: str = "") -> None:
+        """Replace the text by a final one, or remove it."""
+        if self._handle:
+            self._handle.update(_bundle(text), raw=True)  # type: ignore[no-untyped-call]
+
+
+class LineProgress:
+    """One line of a terminal; silent if standard output is not a terminal."""
+
+    def __init__(self) -> None:
+        self._width = 0
+
+    def update(self, text: str) -> None:
+        """Replace the text that was shown before."""
+        self._write(f"{''.join(filter(str.isprintable, text))[: _MAX_LENGTH - 40]} ...")
+
+    def close(self, text: str = "") -> None:
+        """Remove the line."""
+        if self._width:
+            self._write("")
+
+    def _write(self, text: str) -> None:
+        if sys.stdout.isatty():
+            sys.stdout.write(f"\r{text:<{self._width}}{'' if text else chr(13)}")
+            sys.stdout.flush()
+            self._width = len(text)
+
+
+def _bundle(text: str) -> dict[str, str]:
+    html = f'<div style="{_QUIET}">{escape(text)}</div>' if text else ""
+    return {"text/plain": text, "text/html": html}

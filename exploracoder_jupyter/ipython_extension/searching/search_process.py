@@ -10,8 +10,7 @@ import json
 import signal
 import subprocess
 import tempfile
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from pydantic import ValidationError
@@ -26,15 +25,16 @@ PATIENCE = 3.0
 def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) -> Results:
     """Run the search command and return its results; `on_progress` is called with each step that it reports.
 
-    Raises:
-        MissingRequirement: the interpreter cannot be started.
-        ExploraError: the command failed, with its own message, or ended without an answer.
-        KeyboardInterrupt: the user interrupted; all processes of the command have ended.
+    After an interrupt all processes of the command have ended.
     """
     with tempfile.TemporaryFile() as output:
         process = _start(command, output.fileno())
         try:
-            last = _relay_progress(process.stderr or (), on_progress)
+            last = ""
+            for line in process.stderr or ():
+                if message := line.strip():
+                    last = message
+                    on_progress(message)
             status = process.wait()
         except BaseException:
             _end(process)
@@ -64,16 +64,6 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
         ) from error
 
 
-def _relay_progress(lines: Iterable[str], on_progress: Callable[[str], None]) -> str:
-    """Report every line and return the last one."""
-    last_lines: deque[str] = deque([""], maxlen=1)
-    for line in lines:
-        if message := line.strip():
-            last_lines.append(message)
-            on_progress(message)
-    return last_lines[0]
-
-
 def _parse_output(body: bytes, *, status: int, last: str) -> Results:
     try:
         return parse_results(body)
@@ -88,7 +78,6 @@ def _parse_output(body: bytes, *, status: int, last: str) -> Results:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End the process and its children: with an interrupt, or by force if it does not end in time."""
     process.send_signal(signal.SIGINT)
     with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         process.wait(PATIENCE)

@@ -67,8 +67,8 @@ class Hit:
 
     def line(self) -> str:
         """Return path, signature and first sentence, on two short lines."""
-        head = _one_line(self._head())
-        return f"{head}\n    {_one_line(self.description)}" if self.description else head
+        lines = filter(None, (self._head(), self.description))
+        return "\n    ".join(printable(one_line(text, _MAX_LINE)) for text in lines)
 
     def _repr_html_(self) -> str:
         return hit_html(self)
@@ -147,13 +147,5 @@ _RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
 
 
 def parse_results(answer: str | bytes) -> Results:
-    """Parse the JSON that the search command printed.
-
-    Raises:
-        pydantic.ValidationError: the text is not the JSON of a search.
-    """
+    """Parse the JSON that the search command printed. Raises pydantic.ValidationError."""
     return _RESULTS.validate_json(answer)
-
-
-def _one_line(text: str) -> str:
-    return printable(one_line(text, _MAX_LINE))

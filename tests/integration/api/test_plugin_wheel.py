@@ -80,21 +80,14 @@ def test_the_doctor_lists_the_plugin_with_its_distribution(explora, tmp_path, mo
     assert not [problem for problem in found["problems"] if "explora-example" in problem["what"]]
 
 
-def test_a_run_uses_the_model_and_the_summarizer(explora, tmp_path, monkeypatch):
-    task = ["-t", "Write `a.txt` to a new archive in memory; store the number of its files in `count`"]
-    task += ["--library", "zipfile", "--check", "assert count == 1", "--model", "command", "--preset", "quick"]
-    found = explora("run", *task, "--out", "trace.ipynb", cwd=tmp_path, monkeypatch=monkeypatch)
-    assert found["status"] == "solved"
-    trace = (tmp_path / "trace.ipynb").read_text(encoding="utf-8")
-    assert "is sent to the model 'command' of explora-example 0.1" in trace
-    assert "zipfile.ZipFile: 1 files" in repr(load(tmp_path / "trace.ipynb"))
-
-
-def test_a_run_uses_the_strategy(explora, tmp_path, monkeypatch):
+def test_a_run_uses_the_model_the_summarizer_and_the_strategy(explora, tmp_path, monkeypatch):
     (tmp_path / "config.toml").write_text('[exploration]\nstrategy = "first-that-runs"\n')
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     task = ["-t", "Write `a.txt` to a new archive in memory; store the number of its files in `count`"]
     task += ["--library", "zipfile", "--check", "assert count == 1", "--model", "command"]
     found = explora("run", *task, "--out", "trace.ipynb", cwd=tmp_path, monkeypatch=monkeypatch)
     assert found["status"] == "solved" and found["usage"]["calls"] == 1
-    assert "### Strategy: first-that-runs" in (tmp_path / "trace.ipynb").read_text(encoding="utf-8")
+    trace = (tmp_path / "trace.ipynb").read_text(encoding="utf-8")
+    assert "### Strategy: first-that-runs" in trace
+    assert "is sent to the model 'command' of explora-example 0.1" in trace
+    assert "zipfile.ZipFile: 1 files" in repr(load(tmp_path / "trace.ipynb"))

@@ -106,10 +106,3 @@ def test_what_is_imported_when_asked_for_is_there_in_any_order():
     done = subprocess.run([sys.executable, "-c", _ANY_ORDER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == 6 * "[]\n"
-
-
-@pytest.mark.parametrize("package", ["runs", "pipeline", "kernels"])
-def test_a_name_that_is_not_there_is_an_attribute_error(package):
-    module = importlib.import_module(f"exploracoder_jupyter.{package}")
-    with pytest.raises(AttributeError, match=f"'exploracoder_jupyter.{package}' has no attribute 'nothing'"):
-        _ = module.nothing

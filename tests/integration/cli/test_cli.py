@@ -94,19 +94,6 @@ def test_a_task_is_solved_and_its_solution_needs_nothing_of_ours(tmp_path, _cach
     subprocess.run([sys.executable, "-I", "-c", program], check=True, cwd=tmp_path)
 
 
-def test_a_failed_check_is_a_negative_result(explora, tmp_path):
-    done = explora(*SMALL_RUN, "--check", "assert middle == 123456", "--candidates", "2", "--out", "t.ipynb")
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("Unsolved: ")
-    _valid(tmp_path / "t.ipynb")
-
-
-def test_an_unknown_library_is_named(explora):
-    sentence = _refused(explora("run", "-t", "x", "--library", "netwrkx", "--model", "offline"))
-    assert "netwrkx" in sentence
-    assert "networkx" in sentence
-
-
 def test_a_library_that_cannot_be_imported_is_named(explora, tmp_path, monkeypatch):
     site = tmp_path / "site"
     (site / "brokenlib").mkdir(parents=True)
@@ -122,19 +109,6 @@ def test_an_output_path_below_a_file_is_refused_before_anything_runs(explora, tm
     done = explora(*RUN, "--out", "file/trace.ipynb")
     assert "file" in _refused(done)
     assert "Model:" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        (["--candidates", "0"], "candidates"),
-        (["--timeout", "-1"], "timeout"),
-        (["--budget-tokens", "0"], "tokens"),
-        (["--out", "a.txt"], ".ipynb"),
-    ],
-)
-def test_a_value_out_of_range_is_refused(explora, option, named):
-    assert named in _refused(explora(*RUN, *option))
 
 
 def test_an_endpoint_that_is_not_there_is_named(explora):
@@ -257,7 +231,6 @@ def _alive(processes):
     [
         ("Model:", signal.SIGINT),
         ("Candidate 1.", signal.SIGTERM),
-        ("Candidate s1", signal.SIGINT),
     ],
 )
 def test_a_signal_stops_the_run_and_leaves_a_valid_trace(tmp_path, until, number):

@@ -4,7 +4,6 @@ import shlex
 import signal
 
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
-from tests.integration import command_line
 from tests.integration.runs.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
 from tests.patience import patience
 
@@ -36,23 +35,3 @@ def test_a_run_that_was_killed_is_listed_and_resumes_as_the_history_says(author,
     explora(tmp_path, "replay", summary["trace"], "--out", "again.ipynb")
     assert len(explora(tmp_path, "history")["runs"]) == 2, "what is shown again was not explored again"
     assert b"sk-planted" not in history_path().read_bytes()
-
-
-def test_a_run_that_was_stopped_by_its_user_can_be_gone_on_from(author, tmp_path):  # noqa: F811
-    process = start_run(author, tmp_path, until="Subtask 2:")
-    process.send_signal(signal.SIGINT)
-    process.wait(patience(60))
-    [run] = explora(tmp_path, "history")["runs"]
-    assert (run["status"], run["resume_with"]) == ("stopped", f"--resume {tmp_path}/t.ipynb")
-
-
-def test_a_run_that_was_refused_leaves_no_line(tmp_path):
-    command = ["run", "-t", TASK, "--library", "no_such_library", "--model", "offline"]
-    done = command_line.explora(*command, folder=tmp_path)
-    assert (done.returncode, "no_such_library" in done.stderr) == (2, True)
-    assert explora(tmp_path, "history", status=1)["runs"] == []
-
-
-def test_where_none_is_wanted_none_is_left(author, tmp_path):  # noqa: F811
-    assert explora(tmp_path, *run_of(author)[len(COMMAND) :], "--no-history")["status"] == "solved"
-    assert not history_path().exists()

@@ -8,43 +8,9 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from exploracoder_jupyter.core.events import (
-    CandidateObserved,
-    CandidateProposed,
-    CandidateSelected,
-    FilesKept,
-    Notice,
-    PlanMade,
-    Record,
-    ReviewAsked,
-    RunFinished,
-    RunStarted,
-    Steered,
-    SubtaskStarted,
-)
-from exploracoder_jupyter.core.types import (
-    Candidate,
-    Environment,
-    Observation,
-    Plan,
-    Selection,
-    Solution,
-    Subtask,
-    Task,
-    Usage,
-    Verdict,
-)
+from exploracoder_jupyter.core import events, types
+from exploracoder_jupyter.protocol import engine_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.protocol.engine_messages import (
-    CellsChanged,
-    Failed,
-    Finished,
-    ForkKernel,
-    RecordMessage,
-    TraceAt,
-    decode_to_engine,
-    encode,
-)
 
 _seq = 0
 
@@ -52,22 +18,30 @@ _seq = 0
 def send_event(event):
     global _seq
     _seq += 1
-    send(RecordMessage(record=Record(_seq, time.time(), event)))
+    send(engine_messages.RecordMessage(record=events.Record(_seq, time.time(), event)))
 
 
 def send(message):
-    sys.stdout.write(encode(message))
+    sys.stdout.write(engine_messages.encode(message))
     sys.stdout.flush()
 
 
 def end(outcome, reason, code=None):
-    send_event(RunFinished(Verdict(outcome, reason), Solution(code, "s1") if code else None, Usage(2, 30, 12, 0.5, 1)))
-    send(Finished(summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}))
+    send_event(
+        events.RunFinished(
+            types.Verdict(outcome, reason), types.Solution(code, "s1") if code else None, types.Usage(2, 30, 12, 0.5, 1)
+        )
+    )
+    send(
+        engine_messages.Finished(
+            summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}
+        )
+    )
 
 
 def until_stopped():
     for line in sys.stdin:
-        if decode_to_engine(line).type == "stop":
+        if engine_messages.decode_to_engine(line).type == "stop":
             return "asked"
     return "left alone"
 
@@ -75,8 +49,8 @@ def until_stopped():
 def answer_of_a_fork():
     """What the kernel says when it is asked to fork, and how long that took."""
     before = time.monotonic()
-    send(ForkKernel(number=7, address="/run/engine"))
-    answer = decode_to_engine(sys.stdin.readline())
+    send(engine_messages.ForkKernel(number=7, address="/run/engine"))
+    answer = engine_messages.decode_to_engine(sys.stdin.readline())
     return {**answer.model_dump(), "seconds": time.monotonic() - before}
 
 
@@ -86,22 +60,26 @@ def cell(name, source, **fields):
 
 
 def insert(name, after, source=""):
-    send(CellsChanged(changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]))
+    send(
+        engine_messages.CellsChanged(
+            changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]
+        )
+    )
 
 
 def be_steered(anchor):
     """Insert a cell for each control that arrives."""
-    send_event(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
-    send_event(SubtaskStarted("1", ()))
+    send_event(events.PlanMade(types.Plan((types.Subtask("1", "Look"), types.Subtask("2", "Leap")))))
+    send_event(events.SubtaskStarted("1", ()))
     insert("plan", anchor)
-    send_event(CandidateProposed(Candidate("1.1", "1", "x = 1")))
-    send_event(CandidateProposed(Candidate("1.2", "1", "x = 2")))
-    send_event(CandidateObserved("1.1", Observation("ok", text="1", seconds=0.5)))
-    send_event(CandidateObserved("1.2", Observation("ok")))
-    send_event(CandidateSelected(Selection("1", "1.1", ("it ran",))))
+    send_event(events.CandidateProposed(types.Candidate("1.1", "1", "x = 1")))
+    send_event(events.CandidateProposed(types.Candidate("1.2", "1", "x = 2")))
+    send_event(events.CandidateObserved("1.1", types.Observation("ok", text="1", seconds=0.5)))
+    send_event(events.CandidateObserved("1.2", types.Observation("ok")))
+    send_event(events.CandidateSelected(types.Selection("1", "1.1", ("it ran",))))
     last = "plan"
     for number, line in enumerate(sys.stdin, 1):
-        asked = decode_to_engine(line)
+        asked = engine_messages.decode_to_engine(line)
         if asked.type == "stop":
             end("stopped", "By the user.")
             return
@@ -117,44 +95,44 @@ def arguments(control):
 
 
 def main():
-    start = decode_to_engine(sys.stdin.readline())
+    start = engine_messages.decode_to_engine(sys.stdin.readline())
     order = {**start.model_dump(), "pid": os.getpid(), "session": os.getsid(0) == os.getpid()}
     Path("order.json").write_text(json.dumps(order))
     kind = start.libraries[0]
     if kind == "hesitates":
         how = until_stopped()
         Path("ended").write_text(how)
-        send(Failed(error="The run was stopped before it began."))
+        send(engine_messages.Failed(error="The run was stopped before it began."))
         return
     if kind == "cannot":
-        send(Failed(error="There is no memory."))
+        send(engine_messages.Failed(error="There is no memory."))
         time.sleep(600)
     if kind == "forks-late":
         time.sleep(1)
         Path("forked.json").write_text(json.dumps(answer_of_a_fork()))
         time.sleep(1)
     send_event(
-        RunStarted(
+        events.RunStarted(
             "0123abcd",
-            Task(start.task, tuple(start.libraries)),
+            types.Task(start.task, tuple(start.libraries)),
             {},
             "fake",
-            Environment("3", "L", "p", "none", "rerun"),
+            types.Environment("3", "L", "p", "none", "rerun"),
             "0",
         )
     )
     if kind == "refuses":
-        send(Failed(error="The library is unknown.", remedy="Install it."))
+        send(engine_messages.Failed(error="The library is unknown.", remedy="Install it."))
         return
     if kind == "steered":
         be_steered(start.cell)
         return
-    send_event(Notice("Nothing is sent anywhere."))
-    send_event(PlanMade(Plan((Subtask("1", "Look <around>"),))))
-    send_event(CandidateProposed(Candidate("1.1", "1", "x = 1")))
-    send_event(CandidateObserved("1.1", Observation("ok")))
+    send_event(events.Notice("Nothing is sent anywhere."))
+    send_event(events.PlanMade(types.Plan((types.Subtask("1", "Look <around>"),))))
+    send_event(events.CandidateProposed(types.Candidate("1.1", "1", "x = 1")))
+    send_event(events.CandidateObserved("1.1", types.Observation("ok")))
     if kind == "dies" and len(start.libraries) > 1:
-        send(TraceAt(path="/notes/explorations/dies.ipynb"))
+        send(engine_messages.TraceAt(path="/notes/explorations/dies.ipynb"))
     if kind == "dies":
         sys.stderr.write("a last cry\n")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -170,7 +148,7 @@ def main():
         Path("forked.draft").write_text(json.dumps(answer_of_a_fork()))
         Path("forked.draft").rename("forked.json")
     if kind == "writes":
-        send_event(FilesKept(str(Path("kept").resolve()), ("a.csv", "new/b.csv")))
+        send_event(events.FilesKept(str(Path("kept").resolve()), ("a.csv", "new/b.csv")))
     if kind == "slow":
         how = until_stopped()
         Path("ended").write_text(how)
@@ -180,11 +158,11 @@ def main():
         insert("plan", start.cell)
         insert("solution", "plan")
     if kind == "reviewed":
-        send_event(PlanMade(Plan((Subtask("1", "Look"), Subtask("2", "Leap")))))
-        send_event(ReviewAsked())
-        asked = decode_to_engine(sys.stdin.readline())
+        send_event(events.PlanMade(types.Plan((types.Subtask("1", "Look"), types.Subtask("2", "Leap")))))
+        send_event(events.ReviewAsked())
+        asked = engine_messages.decode_to_engine(sys.stdin.readline())
         Path("accepted.json").write_text(json.dumps(asdict(asked)))
-        send_event(Steered("replan"))
+        send_event(events.Steered("replan"))
     if kind == "unsolved":
         end("unsolved", "No solution ran.", "answer = 1 / 0")
         return

@@ -10,7 +10,6 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
 from exploracoder_jupyter.protocol.browser_messages import VERSION
 from exploracoder_jupyter.protocol.engine_messages import Start
 from tests.patience import patience
@@ -21,7 +20,7 @@ FAKE = Path(__file__).with_name("fake_engine.py")
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_a_display_that_fails_leaves_no_engine_and_no_resources(tmp_path, monkeypatch, error):
     monkeypatch.chdir(tmp_path)
-    runs, resources, closed = Runs(), ExitStack(), []
+    runs, resources, closed = Controls(None, folder=lambda: None).runs, ExitStack(), []
     resources.callback(closed.append, True)
 
     def display(_):
@@ -63,7 +62,7 @@ class Silent:
 
 def test_an_engine_that_asks_for_no_fork_is_waited_for_only_so_long(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    runs, resources, closed = Runs(), ExitStack(), []
+    runs, resources, closed = Controls(None, folder=lambda: None).runs, ExitStack(), []
     resources.callback(closed.append, True)
     order = Start(task="t", libraries=["hesitates"])
     run = runs.start(

@@ -228,16 +228,6 @@ def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
     assert "control-1" not in first.cells.get(run, {})
 
 
-def test_two_tabs_and_one_owner(kernel, tab):
-    first, second = tab(), tab("tab-2")
-    first.connect()
-    second.connect()
-    run = explore(second)["key"]
-    first.state(lambda state: state["owner"] == "tab-2", "the owner", run)
-    second.until(lambda: second.cells.get(run), "a cell")
-    assert not first.cells
-
-
 def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, tab):
     page = tab()
     page.connect()
@@ -271,22 +261,6 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     page.until(lambda: not any("To stop" in str(data) for data in page.displays.values()), "the card of a page")
     widget = "application/vnd.jupyter.widget-view+json"
     page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
-
-
-def test_without_a_page_nothing_is_asked(kernel, tab):
-    page = tab()
-    reply = page.run("%%explora quick\ntask", cell=None)
-    assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
-    assert page.openings == []
-    assert kernel.order()["cells"] is False
-
-
-def test_a_front_end_with_cell_ids_of_its_own_has_the_panel(kernel, tab):
-    page = tab()
-    page.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
-    assert [opening["reason"] for opening in page.openings] == ["call"]
-    assert "%explora solution" in page.shows("Unchecked")["text/html"]
-    assert (page.events, kernel.order()["cells"]) == ([], False)
 
 
 def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
@@ -363,30 +337,6 @@ def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
     assert json.loads((kernel.folder / "accepted.json").read_text())["titles"] == ["Look"]
 
 
-def test_two_runs_share_the_comm(kernel, tab):
-    page = tab()
-    page.connect()
-    first = explore(page)["key"]
-    page.run("%%explora steered\nother", cell="another-cell")
-    page.until(lambda: len(page.states) == 2, "the second run")
-    second = next(key for key in page.states if key != first)
-    begun(page, second)
-    page.ask("plan", run=first, titles=["one"])
-    page.until(lambda: "control-1" in page.cells.get(first, {}), "its cell")
-    assert "control-1" not in page.cells.get(second, {})
-    assert page.states[second]["cell"] == "another-cell"
-
-
-def test_after_unloading_nobody_is_there(kernel, tab):
-    page = tab()
-    page.connect()
-    explore(page)
-    page.run("%unload_ext exploracoder_jupyter")
-    assert ended(kernel.order()["pid"])
-    page.run("%load_ext exploracoder_jupyter")
-    assert page.connect()["runs"] == []
-
-
 def siblings(folder, before):
     """Processes that have begun since then and are at work below the folder: a branch is nobody's child."""
     found = []
@@ -428,21 +378,3 @@ def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
     assert {"json", "collections"} <= set(names["imported"])
     assert {"pydantic", "statistics"} <= set(names["installed"])
     assert not {"__main__", "builtins"} & set(names["imported"])
-
-
-def test_a_page_reads_and_saves_settings_and_the_key_is_in_no_answer(kernel, tab, tmp_path):
-    page, key, config = tab(), "sk-very-secret-0123456789", tmp_path / "config.toml"
-    page.connect()
-    kernel.run(f"import os; before = dict(os.environ); os.environ['EXPLORACODER_CONFIG'] = {str(config)!r}")
-    try:
-        with busy(kernel, page):
-            before = page.ask("read_settings")
-            saved = page.ask("save_settings", values={"endpoint.model": "qwen", "budget.tokens": "10"}, key=key)
-            refused = page.ask("save_settings", values={"budget.tokens": "0"}, key="other")
-    finally:
-        kernel.run("os.environ.clear(); os.environ.update(before)")
-    assert (before["path"], before["key"]) == (str(config), "none")
-    assert {row["name"]: row["value"] for row in saved["settings"]}["endpoint.model"] == "qwen"
-    assert saved["key"] == "file" and list(refused["problems"]) == ["budget.tokens"]
-    assert key in config.read_text() and "other" not in config.read_text()
-    assert key not in json.dumps([before, saved, refused, page.events, page.displays])

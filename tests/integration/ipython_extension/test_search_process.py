@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
-from exploracoder_jupyter.ipython_extension.searching import search_process, search_progress
+from exploracoder_jupyter.ipython_extension.searching import search_magic, search_process
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
 
@@ -61,15 +61,8 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
 
 
-def test_a_search_is_the_command_with_what_is_set_here(tmp_path, monkeypatch):
-    (tmp_path / "none.toml").touch()
-    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "none.toml"))
-    python = tmp_path / "python"
-    python.write_text(
-        f'#!/bin/sh\nprintf \'%s\\n\' "$@" > {tmp_path}/arguments\necho \'{{"query": "q", "results": []}}\'\n'
-    )
-    python.chmod(0o700)
-    configured = {"sandbox": {"engine_python": str(python), "kernel": "weak"}, "endpoint": {"base_url": "vllm"}}
+def test_a_search_is_the_command_with_what_is_set_here(engine, tmp_path):
+    configured = {**engine(kernel="weak"), "endpoint": {"base_url": "vllm"}}
     finder = LibrarySearcher(jupyter=False, configured=lambda: configured)
     assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
     arguments = (tmp_path / "arguments").read_text().splitlines()
@@ -137,7 +130,7 @@ def test_only_what_was_read_is_reported_as_read(engine, monkeypatch, cached, not
         return Handle()
 
     shown = []
-    monkeypatch.setattr(search_progress, "display", display)
+    monkeypatch.setattr(search_magic, "display", display)
     names = zip(("alib", "blib"), ("1", "2"), cached, strict=True)
     configured = engine(*({"name": name, "version": version, "cached": kept} for name, version, kept in names))
     LibrarySearcher(jupyter=True, configured=lambda: configured).search("alib,blib what it does")

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.trace import Trace, load, render, without_unselected
+from exploracoder_jupyter.trace import render, without_unselected
 from tests.json_output import json_result
 from tests.unit.factories import complete_run
 
@@ -60,17 +60,6 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path, capsys):
     assert not (tmp_path / "out.ipynb").exists()
 
 
-def test_export_takes_the_journal_where_it_knows_more(tmp_path):
-    path = tmp_path / "trace.ipynb"
-    trace = Trace(path, interval=600)
-    for record in complete_run()[:-1]:
-        trace.append(record)
-    assert len(load(str(path))) > len(nbformat.read(path, as_version=4).metadata.exploracoder_jupyter.records)
-    assert main(["export", str(path), "--out", str(tmp_path / "out.ipynb")]) == 0
-    trace.close()
-    assert "2.1r1" in str(nbformat.read(tmp_path / "out.ipynb", as_version=4).cells)
-
-
 def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
     path, out = tmp_path / "trace.ipynb", tmp_path / "out.ipynb"
     notebook = render(complete_run())
@@ -82,26 +71,6 @@ def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
     assert main(["export", str(path), "--out", str(out)]) == 0
     assert [cell.get("outputs") for cell in nbformat.read(out, as_version=4).cells] == outputs
     assert main(["export", str(path), "--out", str(out)]) == 0, "an export is ours and may be written again"
-
-
-@pytest.mark.parametrize("name", ["mine.ipynb", "mine.py"])
-def test_export_overwrites_nothing_that_is_not_of_ours(tmp_path, capsys, name):
-    nbformat.write(render(complete_run()), tmp_path / "trace.ipynb")
-    mine = tmp_path / name
-    nbformat.write(nbformat.v4.new_notebook(), mine)
-    before = mine.read_text()
-    assert main(["export", str(tmp_path / "trace.ipynb"), "--out", str(mine)]) == 2
-    assert mine.read_text() == before
-    assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_export_never_overwrites_the_trace_itself(tmp_path, capsys):
-    trace = tmp_path / "trace.ipynb"
-    nbformat.write(render(complete_run()), trace)
-    before = trace.read_bytes()
-    assert main(["export", str(trace), "--out", str(tmp_path / "." / "trace.ipynb")]) == 2
-    assert trace.read_bytes() == before
-    assert "is a trace. Choose another file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["run", "--help"]])
@@ -125,9 +94,3 @@ def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(optio
     """Issue 14, item 18: the sentence is in the words of the command line."""
     assert main(["run", "-t", "x", "--library", "statistics", option, value]) == 2
     assert words in capsys.readouterr().err
-
-
-def test_an_invalid_tolerance_is_reported_plainly(capsys):
-    """Issue 14, item 18: in the same words as for every other option."""
-    assert main(["check", "a.ipynb", "--tolerance", "x"]) == 2
-    assert "--tolerance takes a number, not 'x'" in capsys.readouterr().err

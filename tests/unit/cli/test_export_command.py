@@ -12,7 +12,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.export.export_formats import export_run
-from exploracoder_jupyter.ipython_extension.trace_export import export_trace
+from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
 from exploracoder_jupyter.trace import Trace, render
 from tests.json_output import json_result
 from tests.unit.factories import complete_run
@@ -56,16 +56,6 @@ def test_a_script_goes_to_standard_output(trace, capsys):
     assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
 
 
-def test_standard_output_is_for_one_thing(trace, capsys):
-    assert main(["export", str(trace), "--out", "-", "--json"]) == 2
-    assert "both write to standard output" in capsys.readouterr().err
-
-
-def test_unpinned_is_for_scripts(trace, capsys):
-    assert main(["export", str(trace), "--to", "html", "--unpinned"]) == 2
-    assert "Add --to script" in capsys.readouterr().err
-
-
 def test_a_journal_is_exported_under_the_name_of_its_trace(tmp_path):
     writing = Trace(tmp_path / "run.ipynb", interval=600)
     for record in complete_run():
@@ -83,14 +73,6 @@ def test_what_somebody_wrote_is_not_replaced(trace, capsys, name):
     assert main(["export", str(trace), "--out", str(mine)]) == 2
     assert mine.read_text() == "# mine"
     assert "already exists with different content" in capsys.readouterr().err
-
-
-def test_a_script_that_somebody_has_changed_stays(trace):
-    assert main(["export", str(trace), "--to", "script"]) == 0
-    script = trace.with_name("my run.py")
-    script.write_text(script.read_text() + "print('mine')\n")
-    assert main(["export", str(trace), "--to", "script"]) == 2
-    assert script.read_text().endswith("print('mine')\n")
 
 
 def test_an_older_page_is_replaced(trace):
@@ -162,6 +144,8 @@ def test_a_folder_is_no_file(trace, capsys, ending):
         ("--to script --out b.html", "'b.html' does not match --to script. Use the extension .py."),
         ("--to html --out b.ipynb", "'b.ipynb' does not match --to html. Use the extension .html."),
         ("--to html --out ~nobody-of-that-name/b.html", "There is no home folder for '~nobody-of-that-name/b.html'."),
+        ("--out - --json", "both write to standard output"),
+        ("--to html --unpinned", "Add --to script"),
         (f"--out {'b' * 300}.html", "cannot be written: File name too long."),
     ],
 )
@@ -198,11 +182,6 @@ def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
 def test_a_run_that_began_at_no_moment_is_refused(at):
     with pytest.raises(UsageError, match="seconds after 1970"):
         export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
-
-
-def test_the_command_itself_reports_why_a_file_cannot_be_exported(capsys):
-    assert main(["export", "nope.ipynb"]) == 2
-    assert capsys.readouterr().err == "jupyter explora: There is no file 'nope.ipynb'. Name the trace of a run.\n"
 
 
 def test_an_export_has_no_run_to_export(trace, capsys):

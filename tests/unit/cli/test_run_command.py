@@ -6,7 +6,6 @@ import re
 import signal
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
@@ -251,12 +250,6 @@ def test_a_terminal_shows_what_was_searched_and_obeys_nothing(session, capsys, m
     assert "\x1b[2J" not in shown
 
 
-def test_a_search_without_results_is_negative(session, capsys):
-    session.answer = {**ANSWER, "results": []}
-    assert main(["search", "statistics", "mean"]) == 1
-    assert "Nothing was found." in capsys.readouterr().out
-
-
 def test_the_doctor_reports_problems_with_their_remedies(session, capsys):
     session.answer = {
         "endpoint": {"model": "offline", "reachable": None},
@@ -280,10 +273,3 @@ def test_the_doctor_reports_problems_with_their_remedies(session, capsys):
     session.answer = {**session.answer, "problems": []}
     assert main(["doctor", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == session.answer
-
-
-def test_a_task_may_come_from_a_file(session, tmp_path):
-    session.answer = _summary("solved")
-    Path(tmp_path / "task.md").write_text("from a file")
-    main(["run", str(tmp_path / "task.md"), "--library", "statistics"])
-    assert session.orders[0].task.text == "from a file"

@@ -7,7 +7,6 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.ipython_extension.settings_explanation import explain
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from tests.json_output import json_result
 
@@ -78,7 +77,3 @@ def test_a_failure_to_remove_is_reported(store, capsys, monkeypatch):
     other.close()
     assert f"{store.path} cannot be changed: database is locked." in capsys.readouterr().err
     assert len(store.all()) == 3
-
-
-def test_the_configuration_names_the_place():
-    assert str(snippets_path()) in explain({}, environ={})

@@ -2,7 +2,6 @@
 
 import io
 import re
-from dataclasses import replace
 
 from rich.console import Console
 
@@ -118,13 +117,6 @@ def test_a_finished_view_names_what_was_carried_forward_and_offers_no_stop():
     assert "Rank its nodes (skipped)" in shown
 
 
-def test_what_was_running_at_the_end_is_shown_as_not_finished():
-    stop = events.RunFinished(types.Verdict("stopped", "By the user."), None, types.Usage())
-    shown = _drawn([*BEGINNING, stop])
-    assert "1.1 not finished" in shown
-    assert re.search(r"1\. Build .*graph \(not finished\)", shown)
-
-
 def test_a_revised_plan_repeats_no_title_and_a_subtask_is_named_in_short():
     long = f"Rank {'all ' * 60}nodes"
     first = types.Plan((types.Subtask("1", "Build a graph"), types.Subtask("2", long)))
@@ -155,21 +147,11 @@ def test_without_a_terminal_each_reported_event_is_one_line():
     assert sum("Reading networkx" in one for one in lines) == 1
 
 
-def test_a_reply_with_a_problem_is_reported():
-    assert "truncated" in _lines([_exchange("truncated")])[0]
-    assert _lines([_exchange()]) == []
-
-
-def test_a_missing_reply_is_not_reported_as_one():
-    refused = _exchange("The endpoint cannot be reached.")
-    refused = replace(refused, exchange=replace(refused.exchange, replies=()))
-    assert _lines([refused, _exchange("interrupted")]) == []
-
-
 def test_the_same_problem_of_replies_is_reported_once():
     lines = _lines([_candidate(f"1.{n}", problem="the reply is empty.") for n in (1, 2, 3)])
     assert [one.partition("] ")[2] for one in lines] == ["Candidate 1.1 has no code: the reply is empty."]
-    assert len(_lines([_exchange("truncated"), _exchange("truncated"), _exchange("refused")])) == 2
+    truncated, refused = _lines([_exchange("truncated"), _exchange(), _exchange("truncated"), _exchange("refused")])
+    assert "truncated" in truncated and "refused" in refused
 
 
 def test_the_live_view_can_be_entered_without_a_terminal(capsys):

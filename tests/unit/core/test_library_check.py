@@ -68,9 +68,6 @@ def test_what_was_installed_since_the_last_check_is_found(tmp_path, monkeypatch)
 )
 def test_where_another_interpreter_or_documents_decide_nothing_is_refused(tmp_path, sections):
     checked("netwrkx", workdir=tmp_path, **sections)
-
-
-def test_this_interpreter_named_by_its_path_is_no_other(tmp_path):
     with pytest.raises(UsageError):
         checked("netwrkx", workdir=tmp_path, sandbox={"python": sys.executable})
 

@@ -90,12 +90,6 @@ def test_a_name_that_is_not_registered_gets_a_suggestion():
         plugins.get("strategies", "epigenn")
 
 
-def test_no_choice_is_offered_where_nothing_is_registered():
-    with pytest.raises(MissingRequirement) as caught:
-        plugins.get("nothings", "rag")
-    assert "Choose from" not in str(caught.value)
-
-
 def test_every_built_in_plugin_can_be_loaded():
     for plugin in own_plugins():
         assert plugin.load() is not None

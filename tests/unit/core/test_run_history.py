@@ -93,12 +93,6 @@ def test_the_history_shows_money_where_a_model_has_a_price(remember, store, caps
     assert capsys.readouterr().out.count("EUR") == 1
 
 
-def test_the_history_has_no_column_of_money_without_a_price(store, capsys):
-    store.write(past("free"))
-    assert main(["history"]) == 0
-    assert "cost" not in capsys.readouterr().out.splitlines()[0]
-
-
 def test_a_run_under_way_has_a_line_from_its_first_event(remember):
     line, _ = remember(lately(complete_run())[:1])
     assert (line.status, line.ended, line.named, line.trace) == (RUNNING, None, "networkx", "")
@@ -168,15 +162,6 @@ def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypa
 def test_the_file_is_for_its_owner_alone(remember):
     remember(lately(complete_run()))
     assert stat.S_IMODE(history_path().stat().st_mode) == 0o600
-
-
-def test_lines_go_by_age_and_number(store):
-    for number, days in enumerate((0, 1, 2, 200)):
-        store.write(past(str(number), ago=days * DAY))
-    store.limit(days=180, runs=1000)
-    assert [run.id for run in store.all()] == ["0", "1", "2"]
-    store.limit(days=180, runs=2)
-    assert [run.id for run in store.all()] == ["0", "1"]
 
 
 def test_the_limits_hold_from_the_next_run_on(remember, store):
@@ -281,13 +266,6 @@ def test_what_was_cut_off_can_be_resumed_from_trace_or_journal(tmp_path):
     assert not run.gone and run.resumable == f"--resume '{tmp_path}/my run.ipynb'"
     assert replace(run, outcome="solved").resumable == ""
     assert replace(run, trace="").resumable == "" and not replace(run, trace="").gone
-
-
-@pytest.mark.parametrize("outcome", ["stopped", "unsolved"])
-def test_what_ended_without_a_solution_can_be_resumed_too(tmp_path, outcome):
-    (tmp_path / "a.ipynb").write_text("{}")
-    assert past("a", outcome=outcome, trace=str(tmp_path / "a.ipynb")).resumable == f"--resume {tmp_path}/a.ipynb"
-    assert past("a", outcome=outcome, trace=str(tmp_path / "gone.ipynb")).resumable == ""
 
 
 def test_a_run_is_resumed_from_its_latest_resumption(store, tmp_path, capsys):

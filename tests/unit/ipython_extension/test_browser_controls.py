@@ -43,7 +43,7 @@ from exploracoder_jupyter.ipython_extension import jupyter_server
 from exploracoder_jupyter.ipython_extension.browser import browser_comms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
 from exploracoder_jupyter.ipython_extension.running.manual_steering import (
     apply_control,
@@ -52,6 +52,7 @@ from exploracoder_jupyter.ipython_extension.running.manual_steering import (
 )
 from exploracoder_jupyter.protocol import browser_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue, RetrySubtask, SkipSubtask, StopRun
+from exploracoder_jupyter.protocol.engine_messages import Stop
 from exploracoder_jupyter.trace.trace_file import render
 from tests.patience import patience
 
@@ -144,19 +145,6 @@ def test_a_repair_names_what_it_repairs_and_a_solution_is_not_chosen_by_hand():
 )
 def test_the_status_of_a_run(state, stopping, status):
     assert view_of(state, stopping=stopping).status == status
-
-
-def test_texts_are_bounded():
-    long = replace(GRAPH, description="x" * 5000)
-    events = [SubtaskStarted("1", (ScoredApi(long, 1.0),)), *tried("1.1", text="y" * 5000)]
-    row = view_of(state_after(START, PLAN, *events)).subtasks[0]
-    assert (len(row.apis[0].doc), len(row.candidates[0].line)) == (600, 300)
-
-
-def test_only_what_is_below_the_notebooks_folder_has_a_link(tmp_path):
-    assert relative_link(tmp_path, "/etc/passwd") == ""
-    assert relative_link(tmp_path, str(tmp_path / ".." / "a")) == ""
-    assert relative_link(None, "/etc/passwd") == relative_link(tmp_path, None) == ""
 
 
 @pytest.mark.parametrize("what", ["retry", "choose"])
@@ -344,12 +332,6 @@ def test_states_are_sent_now_and_then_and_the_last_one_always(live, audience):
     assert [message.state.status for message in audience.messages[sent_before:]] == ["failed"]
 
 
-def test_a_stop_is_sent_at_once(live, audience):
-    live.update_state(RunState(started=START))
-    live.mark_stopping()
-    assert [message.state.status for message in audience.messages] == ["running", "stopping"]
-
-
 @pytest.mark.parametrize(
     ("strategy", "problem"),
     [("rag", "A run with the strategy 'rag' can only be stopped."), ("explore", "There is no subtask 1 in this run.")],
@@ -357,16 +339,14 @@ def test_a_stop_is_sent_at_once(live, audience):
 def test_only_an_exploration_can_be_steered(live, strategy, problem):
     state = RunState(started=replace(START, settings={"exploration": {"strategy": strategy}}))
     sent = []
-    run = Run(
-        SimpleNamespace(send=sent.append, stop=lambda: sent.append("stop")), live, state, ExitStack(), lambda _: None
-    )
+    run = Run(SimpleNamespace(send=sent.append), live, state, ExitStack(), lambda _: None)
     for control in (SkipSubtask(run="r", subtask="1"), RetrySubtask(run="r", subtask="1")):
         assert apply_control(run, control) == problem
-    assert apply_control(run, StopRun(run="r")) == "" and sent == ["stop"]
+    assert apply_control(run, StopRun(run="r")) == "" and sent == [Stop()]
 
 
 def test_a_stop_is_sent_before_the_end_however_soon_that_comes(live, audience):
-    relay = SimpleNamespace(stop=lambda: live.update_state(RunState(failure="It was stopped.")))
+    relay = SimpleNamespace(send=lambda message: live.update_state(RunState(failure="It was stopped.")))
     Run(relay, live, RunState(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
@@ -424,11 +404,6 @@ def test_a_control_is_answered_on_its_comm(linked):
     assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"echo": {"type": "stop"}})]
 
 
-def test_the_first_control_may_come_with_the_opening(linked):
-    control(linked.manager, {"type": "hello"}, "comm_open")
-    assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"echo": {"type": "hello"}})]
-
-
 def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
     def handle(data, answer):
         raise ValueError(data)
@@ -466,13 +441,6 @@ def test_pages_learn_that_the_extension_goes_away_and_may_connect_again(linked):
     assert Sent.all == [(browser_messages.CONTROL, "comm_close", {})]
     control(linked.manager, {"type": "hello"}, "comm_open")
     assert Sent.all[-1] == (browser_messages.CONTROL, "comm_msg", {"echo": {"type": "hello"}})
-
-
-def test_a_closed_page_is_not_notified_that_the_extension_goes_away(linked):
-    control(linked.manager, {}, "comm_open")
-    linked.manager.comm_close(None, None, {"content": {"comm_id": "page"}})
-    linked.link.unregister()
-    assert Sent.all == []
 
 
 def test_a_front_end_that_knows_no_such_comm_says_so_by_closing_it(linked):
@@ -519,20 +487,6 @@ def test_a_trace_has_the_start_task_and_outcome_of_its_run(desk, tmp_path):
         trace = traces[f"explorations/{name}.ipynb"]
         assert (trace["started"], trace["task"], trace["outcome"]) == (1001.0, "Make a graph; then count.", outcome)
     assert (traces["explorations/nx-1.ipynb"]["started"], traces["explorations/nx-1.ipynb"]["task"]) == (None, "")
-
-
-def test_a_trace_that_cannot_be_read_is_passed_over(desk, tmp_path):
-    (tmp_path / "explorations" / "a.ipynb").symlink_to("nowhere")
-    (tmp_path / "explorations" / "b.ipynb").symlink_to("b.ipynb")
-    assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == ["explorations/nx-1.ipynb"]
-
-
-@pytest.mark.parametrize(("cell", "listed"), [("c", []), (None, ["explorations/nx-1.ipynb"])])
-def test_a_trace_is_listed_where_its_run_is_not_shown(desk, tmp_path, cell, listed):
-    state = RunState(trace=str(tmp_path / "explorations" / "nx-1.ipynb"))
-    live = LiveRun(desk, RunContext("k", cell, tmp_path), state, session="")
-    desk.runs.all.append(SimpleNamespace(live=live, state=state))
-    assert [trace["link"] for trace in answer_of(desk, HELLO)["traces"]] == listed
 
 
 def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):

@@ -1,5 +1,6 @@
-"""The result card: what it says during a run and after its end, as text and as HTML."""
+"""The result card and the text of `%explora status`: what a fold of records shows during a run and after its end."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -7,15 +8,47 @@ from pathlib import Path
 import nh3
 import pytest
 
-from exploracoder_jupyter.core.events import CandidateObserved
-from exploracoder_jupyter.core.run_state import RunState, with_failure, with_summary
-from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.core import types
+from exploracoder_jupyter.core.events import (
+    CandidateObserved,
+    CandidateSelected,
+    Estimated,
+    LibraryRead,
+    ModelCalled,
+    Notice,
+    Progress,
+    Record,
+    ReviewAsked,
+    RunFinished,
+    Steered,
+    SubtaskFinished,
+    SubtaskStarted,
+)
+from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
+from exploracoder_jupyter.core.run_state.run_wording import cost, describe, headline
+from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
+from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
-from tests.unit.factories import complete_events, finished, ran, recorded, shown, states, stream
+from tests.unit.factories import (
+    complete_events,
+    failed,
+    finished,
+    planned,
+    proposed,
+    ran,
+    recorded,
+    shown,
+    started,
+    states,
+    stream,
+)
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-FIRE = "window.canary = 1"
+HOSTILE = "</div><script>f()</script><img src=x onerror='f()'></div></div><iframe srcdoc='f()'></iframe>\"'&"
+START = started()
+PLAN = planned("Make a graph", "Count <nodes>")
+RUNNING = (START, PLAN, SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "x"))
 
 
 def final(*outputs, outcome="solved"):
@@ -25,8 +58,20 @@ def final(*outputs, outcome="solved"):
     return replace(state, solution_outputs=solution_outputs(state), trace="explorations/a.ipynb")
 
 
-def card(state, **options):
-    return card_bundle(state, state.now, **{"cells": True, "in_page": True, **options})
+def after(*events, state=None):
+    """The state after these events, the first a second after 1000."""
+    for seq, event in enumerate(events, 1):
+        state = fold(state or RunState(), Record(seq, 1000.0 + seq, event))
+    return state
+
+
+def card(state, now=None, **options):
+    options = {"hint": "", "cells": True, "in_page": True, "folder": None, **options}
+    return card_bundle(state, state.now if now is None else now, **options)
+
+
+def called(**usage):
+    return ModelCalled(types.Exchange(1, "plan", "", "m", (), types.Sampling(), (), types.Usage(calls=1, **usage)))
 
 
 class Elements(HTMLParser):
@@ -42,14 +87,9 @@ class Elements(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def visible(html):
-    """The words of the page."""
-    return nh3.clean(html, tags=set())
-
-
 def test_the_card_of_a_run_that_ended_has_verdict_solution_output_and_cost():
     bundle = card(final(stream("the end\n")))
-    for words in (bundle["text/plain"], visible(bundle["text/html"])):
+    for words in (bundle["text/plain"], nh3.clean(bundle["text/html"], tags=set())):
         assert "Solved." in words and "print('the end')" in words and "the end\n" in words.replace("6 tries", "\n")
         assert "6 tries, 3 failed" in words and "600 tokens" in words and "explorations/a.ipynb" in words
         assert "Exploring" not in words
@@ -64,14 +104,14 @@ def test_it_needs_no_list_of_what_was_tried_where_the_cells_stand_below():
 
 
 def test_during_a_run_it_has_the_step_and_the_latest_output():
-    seen = CandidateObserved("2.1r1", Observation("ok", text="45\n"))
+    seen = CandidateObserved("2.1r1", types.Observation("ok", text="45\n"))
     events = [seen if getattr(event, "candidate", "") == "2.1r1" else event for event in complete_events()]
     moments = list(states(recorded(events)))
     state = next(state for state in reversed(moments) if state.last_observed == "2.1r1")
     for words in card(state).values():
         assert "45" in words and "2.1r1 ran" in words and state.activity in words
-    failed = next(state for state in reversed(moments) if state.last_observed == "1.1")
-    for words in card(failed).values():
+    failing = next(state for state in reversed(moments) if state.last_observed == "1.1")
+    for words in card(failing).values():
         assert "1.1 failed: AttributeError: no" in words
 
 
@@ -85,14 +125,7 @@ def test_the_trace_is_named_relative_to_the_notebook():
 def test_it_stays_the_same_while_nothing_happens():
     """Each update makes a notebook unsaved; the clock of a run is in the sidebar."""
     *_, state, _ = states(recorded(complete_events()))
-    assert card_bundle(state, 1.0, in_page=True) == card_bundle(state, 100.0, in_page=True)
-
-
-@pytest.mark.parametrize("outcome", ["unchecked", "unsolved", "stopped"])
-def test_every_verdict_is_in_words(outcome):
-    for words in card(final(outcome=outcome)).values():
-        assert outcome.capitalize() in words
-    assert ("print" in card(final(outcome=outcome))["text/plain"]) == (outcome != "unsolved")
+    assert card(state, 1.0) == card(state, 100.0)
 
 
 def test_figures_and_tables_are_shown_and_long_texts_shortened():
@@ -103,31 +136,198 @@ def test_figures_and_tables_are_shown_and_long_texts_shortened():
     assert "<td>a cell</td>" in page["text/html"] and "a  cell" in page["text/plain"]
     for form in page.values():
         assert form.count("line") < 40 and "more lines" in form
-
-
-def test_what_is_too_large_is_shown_as_text():
-    table = shown(text_html=f"<table><tr><td>{'x' * 500_000}</td></tr></table>", text_plain="a table")
-    page = card(final(table))["text/html"]
+    large = shown(text_html=f"<table><tr><td>{'x' * 500_000}</td></tr></table>", text_plain="a table")
+    page = card(final(large))["text/html"]
     assert len(page) < 100_000 and "a table" in page
 
 
-def test_nothing_in_it_can_act():
-    hostile = f"<script>{FIRE}</script><img src=x onerror='{FIRE}'></div></div><iframe srcdoc='{FIRE}'></iframe>"
-    state = final(
-        shown(text_html=hostile, text_plain=hostile),
-        {"output_type": "display_data", "data": {"application/javascript": FIRE}, "metadata": {}},
-        stream(hostile),
-        {"output_type": "error", "ename": hostile, "evalue": hostile, "traceback": [hostile]},
+def test_nothing_in_it_can_act_whatever_a_task_a_model_or_an_output_says():
+    start = started(HOSTILE, model=HOSTILE, environment=types.Environment("", "", "", HOSTILE, ""))
+    start = replace(start, task=types.Task(HOSTILE, (HOSTILE,)))
+    error = CandidateObserved("1.1", types.Observation("error", error=types.ErrorInfo(HOSTILE, HOSTILE)))
+    proposals = (planned(HOSTILE), SubtaskStarted("1", ()), proposed("1.1", HOSTILE), error)
+    end = (SubtaskFinished("1", "failed", HOSTILE), finished("unchecked", HOSTILE, reason=HOSTILE))
+    state = after(start, Notice(HOSTILE), *proposals, *end)
+    outputs = (
+        shown(text_html=HOSTILE, text_plain=HOSTILE),
+        {"output_type": "display_data", "data": {"application/javascript": HOSTILE}, "metadata": {}},
+        stream(HOSTILE),
+        {"output_type": "error", "ename": HOSTILE, "evalue": HOSTILE, "traceback": [HOSTILE]},
     )
-    page = card(replace(state, trace=hostile, activity=hostile))["text/html"]
+    state = replace(state, trace=HOSTILE, activity=HOSTILE, solution_outputs=final(*outputs).solution_outputs)
+    page = card(state, cells=False, in_page=False, hint=HOSTILE)["text/html"]
     seen = Elements(page)
     assert not seen.tags & {"script", "iframe"} and not any(name.startswith("on") for name in seen.attributes)
     assert page.count("<div") == page.count("</div>")
 
 
-def test_a_run_that_could_not_start_has_no_result():
-    refused = with_failure(RunState(), "There is no such library.", at=1.0)
-    page = card(refused)["text/html"]
-    assert 'role="alert"' in page and "jp-mod-ended" not in page
+def test_it_has_the_colours_of_the_theme_and_a_live_region_where_no_page_has_one():
+    state = after(START, PLAN)
+    page = card(state, in_page=False)["text/html"]
+    assert 'role="status" aria-live="polite"' in page and "aria-live" not in card(state)["text/html"]
+    assert not re.search(r"(?<!-)color\d*:\s*#", page)
+
+
+@pytest.mark.parametrize("in_page", [True, False])
+def test_an_error_is_marked_by_more_than_its_colour_and_announced(in_page):
+    """Issue 14, item 24: it was shown in a neutral box."""
+    begun = after(RUNNING[0], finished("stopped"))
+    for state in (RunState(task=types.Task("", ("nx",))), begun):
+        refused = card(with_failure(state, "There is no such library.", at=1.0), in_page=in_page)
+        page = refused["text/html"]
+        assert 'role="alert"' in page and "Failed." in page and "--jp-rendermime-error-background" in page
+        assert "color:var(--jp-error-color1" in page and refused["text/plain"].startswith("There is no such library.")
+    stopped = with_failure(RunState(task=types.Task("", ("nx",))), "Stopped. It was stopped.", at=1.0, stopped=True)
+    page = card(stopped, in_page=in_page)["text/html"]
+    assert 'role="alert"' not in page and "Failed." not in page
+
+
+def test_a_page_sees_whether_the_card_is_final():
     over = with_summary(RunState(), {"status": "stopped", "reason": "By the user.", "solution": None, "trace": None})
-    assert "jp-mod-ended" in card(over)["text/html"]
+    assert headline(over) == "Stopped. By the user." and "jp-mod-ended" in card(over)["text/html"]
+    assert "jp-mod-ended" not in card(with_failure(RunState(), "It broke.", at=1.0))["text/html"]
+    assert not with_summary(RunState(), {"status": "strange"}).over
+
+
+def test_the_plan_and_its_candidates_are_followed():
+    state = after(
+        *RUNNING[:4],
+        proposed("1.2", "x"),
+        proposed("1.3", "x", duplicate_of="1.1"),
+        proposed("1.4", "", problem="the reply holds no code."),
+        failed("1.1"),
+        ran("1.2"),
+        CandidateSelected(types.Selection("1", "1.2", ("it ran",))),
+        SubtaskFinished("1", "done"),
+    )
+    first, second = state.planned
+    assert (first.status, first.selected.id, second.status) == ("done", "1.2", "planned")
+    assert [(c.id, c.state, c.note) for c in first.candidates] == [
+        ("1.1", "error", "KeyError: 'x'"),
+        ("1.2", "ok", ""),
+        ("1.3", "duplicate", "same as 1.1"),
+        ("1.4", "no code", "the reply holds no code."),
+    ]
+    assert describe(first) == "4 tried: 1 failed, 1 ran, 1 duplicate, 1 no code; 1.2 carried forward"
+
+
+def test_many_candidates_are_counted_and_the_last_ones_shown():
+    events = [event for n in range(1, 21) for event in (proposed(f"s{n}", "x"), failed(f"s{n}"))]
+    state = after(START, *events, CandidateSelected(types.Selection("solution", "s2", ())))
+    page = card(state, cells=False)["text/html"]
+    assert "11 failed, then " in page
+    assert "s2 failed, kept as experience" in page
+    assert [f"s{n} failed</span>" in page for n in (1, 12, 13, 20)] == [False, False, True, True]
+
+
+def test_the_activity_is_the_subtask_by_its_position_and_at_last_the_solution():
+    state = after(START, PLAN, SubtaskStarted("1", ()))
+    assert state.activity == "Subtask 1 of 2: Make a graph"
+    revised = planned("Make a graph", "Count edges", revision=1)
+    second = replace(revised.plan.subtasks[1], id="3")
+    revised = replace(revised, plan=replace(revised.plan, subtasks=(revised.plan.subtasks[0], second)))
+    state = after(SubtaskFinished("1", "done"), revised, SubtaskStarted("3", ()), state=state)
+    assert [(row.id, row.status) for row in state.planned] == [("1", "done"), ("3", "exploring")]
+    assert state.activity == "Subtask 3 (2 of 2): Count edges"
+    assert after(SubtaskFinished("3", "failed"), state=state).activity == "Writing the solution."
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (Progress("Indexing networkx", 3, 10), "Indexing networkx (3 of 10)"),
+        (Progress("Indexing networkx", 3), "Indexing networkx (3)"),
+        (Progress("Indexing networkx"), "Indexing networkx"),
+        (LibraryRead((), 1200, types.Introduction("")), "1,200 APIs known; planning."),
+    ],
+)
+def test_the_headline_says_what_is_being_done(event, expected):
+    assert headline(after(START, event)) == expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "status"),
+    [
+        ("solved", "x = 1", "done"),
+        ("unchecked", "x = 1", "done"),
+        ("unsolved", None, "failed"),
+        ("stopped", "# not run as a whole: So it was.\nx = 1", "not finished"),
+    ],
+)
+def test_only_a_program_that_did_not_fail_is_offered(outcome, code, status):
+    state = after(START, PLAN, proposed("s1", "x = 1"), finished(outcome, "x = 1", "s1", "So\nit was."))
+    summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
+    for ended in (state, with_summary(state, summary), with_summary(RunState(), summary)):
+        assert ended.offered_solution == code
+        assert ("<pre" in card(ended)["text/html"]) == (code is not None)
+        assert all(outcome.capitalize() in words for words in card(ended).values())
+    assert f"Solution [{status}]" in as_text(state, 2000.0)
+
+
+@pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
+def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
+    state = after(*RUNNING)
+    for ended in (after(finished(outcome, None), state=state), with_failure(state, "It was killed.", at=1050.0)):
+        text, page = as_text(ended, 2000.0), card(ended, cells=False)["text/html"]
+        assert "running" not in text + page
+        assert "1.1 not finished" in page
+        assert "[not finished]" in text and "1 tried: 1 not finished" in text
+
+
+def test_a_program_that_failed_its_check_is_distinguished_from_a_crash():
+    unmet = CandidateObserved("s1", types.Observation("error", unmet="check"))
+    state = after(START, PLAN, proposed("s1", "x"), proposed("s2", "x"), unmet, failed("s2"))
+    assert describe(state.solution_section) == "2 tried: 1 ran, but its check failed, 1 failed"
+
+
+def test_estimate_and_notices_are_shown():
+    state = after(START, Notice("Output is sent to example.org."), Estimated(1, 2500))
+    for words in (as_text(state, 1003.0), *card(state, cells=False).values()):
+        assert "Output is sent to example.org." in words
+        assert "about 1 call and 2,500 tokens expected" in words
+
+
+def test_the_reason_of_a_failure_names_the_trace_once():
+    known = replace(after(START), trace="a/b.ipynb")
+    message = headline(with_failure(known, "It was killed.", at=1050.0))
+    assert message == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
+    assert headline(with_failure(known, message, at=1050.0)) == message
+
+
+def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_time():
+    usage = {"prompt_tokens": 900, "completion_tokens": 100}
+    state = after(START, called(**usage), PLAN, proposed("1.1", "x"), ran("1.1"))
+    assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
+    end = RunFinished(types.Verdict("unsolved", "Nothing ran."), None, types.Usage(3, 10, 5, 1.0, 7))
+    assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
+
+
+def test_money_and_cached_tokens_are_shown_where_there_are_any():
+    usage = {"prompt_tokens": 900, "completion_tokens": 100, "cached_tokens": 600, "cost": 0.0125, "currency": "EUR"}
+    start = replace(START, settings={"budget": {"cost": 2}})
+    state = after(start, called(**usage), called(**usage), Estimated(9, 26_000, cost=0.5, currency="EUR"))
+    assert "2,000 tokens (1,200 cached), 0.0250 EUR, 0 executions" in cost(state, 1001.0)
+    assert str(state.estimate) == "about 9 calls and 26,000 tokens (0.50 EUR)"
+    assert run_view(state, RunContext("key", None, None)).cost == "0.0250 EUR of 2.00 EUR, 1,200 tokens cached"
+
+
+def test_time_that_it_waits_for_the_user_or_after_it_broke_off_does_not_count():
+    waiting = after(START, PLAN, ReviewAsked())
+    assert cost(waiting, 1900.0).startswith("2 s,")
+    went_on = fold(waiting, Record(4, 1903.0, Steered("replan")))
+    assert cost(went_on, 1908.0).startswith("7 s,")
+    assert cost(with_failure(waiting, "It was killed.", at=1900.0), 9999.0).startswith("2 s,")
+    assert cost(with_failure(after(START, PLAN), "It was killed.", at=1051.0), 9999.0).startswith("50 s,")
+    refused = with_failure(RunState(called_at=1000.0), "There is no such library.", at=1002.0)
+    assert cost(refused, 9999.0).startswith("2 s,")
+
+
+def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
+    """Issue 14, item 20: the clock counted from the call, and the end from the engine's start."""
+    end = RunFinished(types.Verdict("unchecked", ""), None, types.Usage(seconds=40.0))
+    state = replace(after(START, PLAN), called_at=990.0)
+    before = state.seconds(1050.0)
+    over = fold(state, Record(9, 1050.0, end))
+    assert (before, over.seconds(9999.0)) == (60.0, 60.0)
+    counted = fold(replace(state, called_at=1045.0), Record(9, 1050.0, end))
+    assert counted.seconds(9999.0) == 40.0

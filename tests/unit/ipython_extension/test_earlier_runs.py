@@ -127,12 +127,6 @@ def test_what_a_stranger_has_put_here_breaks_nothing(explored, facts):
     assert [one.task[-2:] for one in listed if one.link.endswith("odd.ipynb")] == ["dd"]
 
 
-def test_what_is_shown_elsewhere_is_left_out(explored):
-    trace = str(explored / "mine" / "explorations" / "a b.ipynb")
-    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, excluded_traces=[trace])]
-    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, excluded_runs=["there"])]
-
-
 def test_as_text_each_is_a_line(explored):
     lines = as_text(past(explored / "mine", explored), more="1 more").splitlines()
     assert (
@@ -195,17 +189,6 @@ def listed_traces(desk):
     return answers[0]["traces"]
 
 
-def test_a_page_lists_runs_from_here_and_elsewhere(server, explored):
-    desk = Controls(None, folder=lambda: explored / "mine")
-    here, there, beside, gone = listed_traces(desk)
-    assert (here["link"], here["libraries"], here["outcome"]) == ("explorations/a b.ipynb", "networkx 3.4", "solved")
-    assert here["cost"] == "2 calls, 1,234 tokens, 3 executions, 1:05"
-    assert (there["link"], there["outcome"]) == ("../theirs/explorations/b.ipynb", "cut off")
-    assert there["resume"] == f"--resume {explored}/theirs/explorations/b.ipynb"
-    assert (beside["link"], beside["path"]) == ("", f"{explored.parent}/beside/c.ipynb")
-    assert gone["gone"] and not gone["link"]
-
-
 def test_a_page_does_not_list_again_the_runs_that_it_shows(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
@@ -213,12 +196,6 @@ def test_a_page_does_not_list_again_the_runs_that_it_shows(server, explored):
         live = LiveRun(desk, RunContext(run, cell, explored / "mine"), state, session="")
         desk.runs.all.append(SimpleNamespace(live=live, state=state))
     assert [trace["task"] for trace in listed_traces(desk)] == ["Task <here>", "Task <beside>", "Task <gone>"]
-
-
-def test_without_a_notebook_the_history_is_listed_by_paths(explored):
-    traces = listed_traces(Controls(None, folder=lambda: None))
-    assert [trace["link"] for trace in traces] == [""] * 4
-    assert traces[0]["path"].endswith("a b.ipynb")
 
 
 @pytest.fixture

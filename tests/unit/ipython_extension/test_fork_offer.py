@@ -7,7 +7,7 @@ from statistics import median
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.ipython_extension.mentioned_variables import MAX_NAMES, find_mentioned, find_replaced
+from exploracoder_jupyter.ipython_extension.mentioned_variables import find_mentioned, find_replaced
 from exploracoder_jupyter.ipython_extension.running import fork_offer
 from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
@@ -66,12 +66,6 @@ HIDDEN = {"In": NAMESPACE["In"], "open": open}
 )
 def test_the_variables_that_a_task_speaks_of_are_found_by_name_alone(task, check, names):
     assert find_mentioned(task, check, NAMESPACE, hidden=HIDDEN) == names
-
-
-def test_only_the_first_twenty_are_reported():
-    names = [f"v{n}" for n in range(30)]
-    assert find_mentioned(" ".join(names), None, dict.fromkeys(names), hidden={}) == names[:MAX_NAMES]
-    assert MAX_NAMES == 20
 
 
 def refused(kind):

@@ -12,7 +12,7 @@ from traitlets.config import Config
 import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
-from exploracoder_jupyter.ipython_extension.repository_changes import change_repository
+from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
 
 
 @pytest.fixture
@@ -110,19 +110,6 @@ def test_commands_answer_before_there_is_a_run(shell, capsys, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert shell.run_cell(f"%explora {command}").success
     assert capsys.readouterr().out
-
-
-def test_history_finds_the_traces_of_earlier_sessions(shell, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "explorations").mkdir()
-    (tmp_path / "explorations" / "networkx-1.ipynb").write_text("{}")
-    head = '{"metadata": {"exploracoder_jupyter": {"task": {"text": "Count"}, "verdict": {"outcome": "solved"}, '
-    (tmp_path / "explorations" / "networkx-2.ipynb").write_text(head)
-    (tmp_path / "explorations" / "gone.ipynb").symlink_to("nowhere")
-    shell.run_cell("%explora history")
-    output = capsys.readouterr().out
-    assert "explorations/networkx-1.ipynb" in output
-    assert "  solved  Count  " in output
 
 
 def test_a_patch_is_applied_without_modules_of_the_users_folder_and_its_note_is_shown(monkeypatch):

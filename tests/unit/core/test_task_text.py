@@ -3,8 +3,8 @@ import types
 
 import pytest
 
-from exploracoder_jupyter.cli.task_argument import MAX_BYTES, read_check, read_task
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.task_text import MAX_BYTES, read_code, read_task
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def test_a_task_file_that_is_too_long_or_not_text_is_refused(tmp_path):
 def test_a_check_is_the_text_itself_or_the_content_of_a_file(tmp_path):
     file = tmp_path / "check.py"
     file.write_text("assert f(1) == 2\n")
-    assert read_check(None) is None
-    assert read_check("assert f(2) == 3") == "assert f(2) == 3"
-    assert read_check(str(file)) == "assert f(1) == 2\n"
+    assert read_code(None, "check") is None
+    assert read_code("assert f(2) == 3", "check") == "assert f(2) == 3"
+    assert read_code(str(file), "check") == "assert f(1) == 2\n"
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_check_is_the_text_itself_or_the_content_of_a_file(tmp_path):
 )
 def test_a_check_that_cannot_be_used_is_refused(given, sentence):
     with pytest.raises(UsageError, match=sentence):
-        read_check(given)
+        read_code(given, "check")
