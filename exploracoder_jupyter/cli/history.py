@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.configuration.option_parser import positive
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import money, plural
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.one_line import one_line
-from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+from exploracoder_jupyter.core.usage_wording import money
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -108,6 +108,8 @@ def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence
 
 
 def _uses_library(run: PastRun, library: str) -> bool:
+    from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+
     names = {name for info in run.libraries for name in (info.name, info.distribution)}
     return normalize_name(library) in map(normalize_name, names)
 

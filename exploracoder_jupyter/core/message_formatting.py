@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from exploracoder_jupyter.core.types import Usage
 
 _IN_TERMINAL = ContextVar("_IN_TERMINAL", default=False)
 _MIN_SIMILARITY = 0.7
@@ -25,24 +21,6 @@ def describe_tries(tries: int, failed: int) -> str:
     """Describe how much was tried: `11 tries, 3 failed`."""
     count = f"{tries:,} {'try' if tries == 1 else 'tries'}"
     return f"{count}, {failed:,} failed" if failed else count
-
-
-def money(amount: float, currency: str) -> str:
-    """Format an amount of money with the label of its currency, if it has one: `1.25 EUR`, `0.0042 EUR`."""
-    places = 2 if amount >= 0.1 or not amount else 4 if amount >= 0.001 else 6
-    return f"{amount:,.{places}f} {currency}".strip()
-
-
-def describe_tokens(usage: Usage) -> str:
-    """Describe tokens and what they cost: `1,234 tokens (1,000 cached), 0.0042 EUR`."""
-    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-    cost = "" if usage.cost is None else f", {describe_cost(usage.cost, usage.currency)}"
-    return f"{plural(usage.tokens, 'token')}{cached}{cost}"
-
-
-def describe_cost(amount: float, currency: str) -> str:
-    """Format an amount of money so that it can be recognized: `0.0042 EUR`, `cost 0.0042`."""
-    return money(amount, currency) if currency else f"cost {money(amount, '')}"
 
 
 def did_you_mean(unknown: str, known: Iterable[str]) -> str:

@@ -31,7 +31,7 @@ def read_code(given: str | None, what: str) -> str | None:
     """Read a check or a setup (`what`): the content of the file of that name, else the text itself."""
     if given is None:
         return None
-    is_name = "\n" not in given and given.endswith((".py", ".txt", ".md", ".rst"))
+    is_name = len(given.split()) == 1 and given.endswith((".py", ".txt", ".md", ".rst"))
     try:
         code = _read(given, what) if is_name or Path(given).is_file() else given
     except (OSError, ValueError):  # too long for a path, or contains a NUL

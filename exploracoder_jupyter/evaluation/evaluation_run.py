@@ -33,9 +33,9 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
     read_manifest,
 )
 from exploracoder_jupyter.evaluation.scheduling.progress import Progress
-from exploracoder_jupyter.evaluation.scheduling.results_store import is_final, read_results, write_parquet
+from exploracoder_jupyter.evaluation.scheduling.results_store import read_results, write_parquet
 from exploracoder_jupyter.evaluation.scheduling.unit_execution import RecordedReplies, RunUnit, UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue, is_final
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
 from exploracoder_jupyter.kernel_agent.plugin_registry import registered

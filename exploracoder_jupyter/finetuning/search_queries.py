@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
-from exploracoder_jupyter.finetuning.sample_splitting import Sample
+from exploracoder_jupyter.finetuning.sample_extraction import Sample
 from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import ARROW, BEGIN, END
 

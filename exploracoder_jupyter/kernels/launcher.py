@@ -161,11 +161,29 @@ def _remove_stale_folders() -> None:
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
-    with suppress(RecursionError):  # folders nested thousands deep, which `rm` can remove
-        shutil.rmtree(folder, ignore_errors=True)
-    remove = ["rm", "-rf", "--", str(folder)]
-    grant_permissions = ["find", str(folder), "-type", "d", "-exec", "chmod", "700", "{}", ";"]
-    for command in (remove, grant_permissions, remove):
-        if folder.exists():
-            with suppress(OSError):  # there is no such command
-                subprocess.run(command, check=False, stderr=subprocess.DEVNULL)
+
+    def force_remove(function: object, path: str, error: object) -> None:
+        failed = Path(path)
+        with suppress(OSError):
+            if failed != folder:  # the parent of the folder is not ours to change
+                failed.parent.chmod(0o700)
+            if failed.is_symlink() or not failed.is_dir():
+                failed.unlink(missing_ok=True)
+                return
+            _grant_permissions(failed)
+            shutil.rmtree(failed, ignore_errors=True)
+
+    try:
+        shutil.rmtree(folder, onerror=force_remove)
+    except RecursionError:  # folders nested thousands deep, which `rm` can remove
+        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
+
+
+def _grant_permissions(folder: Path) -> None:
+    """Give this user all permissions on the folder and its subfolders."""
+    folder.chmod(0o700)
+    for parent, names, _ in os.walk(folder):
+        for name in names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                path.chmod(0o700)

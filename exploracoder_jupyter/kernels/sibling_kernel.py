@@ -181,7 +181,8 @@ class AnySibling(ABC):
                 await self.end("it did not respond to an interrupt and its kernel was ended")
         if cause == "died" or not self.is_alive:
             await anyio.sleep(_DRAIN_SECONDS)
-            await self.end(self.end_reason or self._describe_end())
+            with suppress(OSError):  # raised when descriptors run out; `close` ends what is left
+                await self.end(self.end_reason or self._describe_end())
         return ExecutionResult(cause, note=self.end_reason)
 
 

@@ -98,7 +98,7 @@ class WarmPool(Generic[S]):
         finally:
             self._starting -= 1
         if isinstance(item, ExploraError):
-            if self._receiver.statistics().tasks_waiting_receive:
+            if self._takers > self._receiver.statistics().current_buffer_used:  # a taker may not wait yet
                 self._sender.send_nowait(item)
         elif self._closed:
             await self._dispose(item)

@@ -22,8 +22,8 @@ from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import close_branches
 from exploracoder_jupyter.pipeline.cost_estimate import announce_exploration
 from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
-from exploracoder_jupyter.pipeline.exploring.output_similarity import failure_kind
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
+from exploracoder_jupyter.pipeline.exploring.result_agreement import failure_kind
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch

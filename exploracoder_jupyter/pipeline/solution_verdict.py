@@ -111,8 +111,8 @@ def _describe_testing(tested: TestingResult, right: int, ran: int, sharing: Shar
     if judgement.ruling == "right":
         why = "no input was judged individually" if ran else "it ran to completion on no generated input"
         return f"judged right, but {why if sharing == 'values' else 'without seeing any of its values'}"
-    about = {opinion.input for opinion in judgement.opinions if opinion.ruling == judgement.ruling}
-    title = next((one.title for one in tested.inputs if one.id in about), "")
+    about = next((opinion.input for opinion in judgement.opinions if opinion.ruling == judgement.ruling), "")
+    title = next((one.title for one in tested.inputs if one.id == about), "")
     where = f" on the generated input “{title}”" if title else ""
     reason = " ".join(judgement.reason.split()).rstrip(".")
     return f"judged {judgement.ruling}{where}{f': {reason}' if reason else ''}{stopped}"

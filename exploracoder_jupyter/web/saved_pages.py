@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections import deque
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from html import unescape
+from itertools import islice
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -87,7 +89,7 @@ class SavedPages:
             raise WebError(f"There is no folder {str(self._folder)!r}.")
         pages: dict[str, Page] = {}
         texts: list[str] = []
-        for path in _files(self._folder):
+        for path in islice(_walk_folder(self._folder), _MAX_ENTRIES):
             page = self._page(path, pages) if len(pages) < MAX_SAVED_PAGES else None
             if page is None:
                 continue
@@ -112,14 +114,24 @@ class SavedPages:
         return Page(address if address and address not in others else name, form, text)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    left = _MAX_ENTRIES
-    for at, folders, names in os.walk(folder):  # does not follow links to folders
-        folders.sort()
-        yield from (Path(at, name) for name in sorted(names)[:left])
-        left -= len(folders) + len(names)
-        if left <= 0:
-            return
+def _walk_folder(folder: Path) -> Iterator[Path]:
+    """Yield everything in the folder and its subfolders, folders included. Links are not followed."""
+    queue = deque([folder])
+    while queue:
+        for path, is_folder in _entries(queue.popleft()):
+            if is_folder:
+                queue.append(path)
+            yield path
+
+
+def _entries(folder: Path) -> list[tuple[Path, bool]]:
+    """List a folder by name, with whether each entry is a folder; of too many entries only the first ones found."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [(Path(entry), entry.is_dir(follow_symlinks=False)) for entry in islice(entries, _MAX_ENTRIES)]
+    except OSError:
+        return []
+    return sorted(found)
 
 
 def _saved_from(text: str) -> str:

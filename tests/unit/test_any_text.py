@@ -75,10 +75,10 @@ from exploracoder_jupyter.pipeline.exploring import (
     called_apis,
     candidate_selection,
     dependency_slice,
-    output_similarity,
+    result_agreement,
 )
-from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
+from exploracoder_jupyter.pipeline.exploring.result_agreement import distinct_failures
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
     api_description,
@@ -178,8 +178,8 @@ def of_pairs(text):
     one, failed = seen(text)
     other = Experience(one.subtask, Candidate("1.9", "1", "x"), Observation("ok", text=f"{text} 'a' 1.5 True"))
     return (
-        output_similarity.outputs_agree(one, other),
-        output_similarity.outputs_agree(other, one),
+        result_agreement.outputs_agree(one, other),
+        result_agreement.outputs_agree(other, one),
         candidate_selection.select([one, other, failed], [text]),
     )
 
@@ -228,7 +228,7 @@ def of_test_inputs(text):
 
 PIPELINE = {
     "agreement": of_pairs,
-    "information": each(output_similarity.is_informative, output_similarity.strip_addresses),
+    "information": each(result_agreement.is_informative, result_agreement.strip_addresses),
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,

@@ -15,7 +15,6 @@ from exploracoder_jupyter.core.errors import ExploraError
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-if TYPE_CHECKING:
     from exploracoder_jupyter.core.events import Record
     from exploracoder_jupyter.runs import Listener, RunSteering
 
@@ -30,11 +29,10 @@ def run_with_display(
 
     An interrupt before the run can be stopped properly is raised as KeyboardInterrupt.
     """
-    import anyio
-
     with handle_interrupts() as signals:
         try:
             order = build_order()
+            import anyio
 
             async def main(listen: Listener) -> _Result:
                 from exploracoder_jupyter import runs

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
-from exploracoder_jupyter.core.message_formatting import describe_tokens, describe_tries, plural
+from exploracoder_jupyter.core.message_formatting import describe_tries, plural
 from exploracoder_jupyter.core.one_line import one_line
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Outcome
+from exploracoder_jupyter.core.usage_wording import describe_tokens
 
 OUTCOMES: dict[Outcome, str] = {
     "solved": "Solved",

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio
 from exploracoder_jupyter.evaluation.measures.problem_sums import Floats
-from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio
 
 RESAMPLES: Final = 2000
 _DRAWS_AT_ONCE: Final = 2_000_000

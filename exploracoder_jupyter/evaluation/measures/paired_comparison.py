@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate, bootstrap
+from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, mean_over_problems
 from exploracoder_jupyter.evaluation.measures.problem_sums import ProblemSums
-from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio, mean_over_problems
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Arm:
     samples: int
     """Number of its runs on the problems that its figures are of."""
     estimates: dict[str, Estimate]
-    """By the keys of `ratio_measures.MEASURES`."""
+    """By the keys of `measure_definitions.MEASURES`."""
     pass_at: dict[int, Estimate]
     """pass@k, for every k up to the smallest number of samples of a problem in any arm."""
     success_at: dict[int, Estimate]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate, bootstrap
+from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES, Ratio, pass_at_k
 from exploracoder_jupyter.evaluation.measures.paired_comparison import compare, holm
 from exploracoder_jupyter.evaluation.measures.problem_sums import (
     ProblemKey,
@@ -20,7 +21,6 @@ from exploracoder_jupyter.evaluation.measures.problem_sums import (
     problem_sums,
     sums_at,
 )
-from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES, Ratio, pass_at_k
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ArmPair, FailureKind, ProblemRow, Summary
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 

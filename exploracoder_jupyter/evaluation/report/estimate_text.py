@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
-from exploracoder_jupyter.evaluation.measures.ratio_measures import Unit
+from exploracoder_jupyter.evaluation.measures.measure_definitions import Unit
 
 UNDEFINED: Final = "–"
 _MANY_PROBLEMS: Final = 200

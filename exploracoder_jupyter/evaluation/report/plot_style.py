@@ -15,7 +15,7 @@ import altair as alt
 from markupsafe import Markup, escape
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
-from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES
+from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES
 from exploracoder_jupyter.evaluation.measures.summary import Arm
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text
 

@@ -52,7 +52,7 @@ def write_report(results: Iterable[UnitResult], folder: Path, path: Path | None 
         from exploracoder_jupyter.evaluation.report.plots import draw_plots
 
         plots = draw_plots(summary)
-    except ModuleNotFoundError:
+    except ImportError:
         missing_plots = "Plots need the extra `bench`: pip install 'exploracoder-jupyter[bench]'."
     digest = hashlib.sha256(_file("sort_table.js").encode()).digest()
     shown = max(_MAX_PROGRAMS // max(len(summary.arms), 1), 1)

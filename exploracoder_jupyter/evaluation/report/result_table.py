@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
-from exploracoder_jupyter.evaluation.measures.ratio_measures import MEASURES, Unit
+from exploracoder_jupyter.evaluation.measures.measure_definitions import MEASURES, Unit
 from exploracoder_jupyter.evaluation.measures.summary import Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import interval_text, p_value_text, value_text
 from exploracoder_jupyter.trace.cells.escaped_text import prose

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.scheduling.results_store import is_final
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import is_final
 
 
 class Progress:

@@ -21,11 +21,11 @@ from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+from exploracoder_jupyter.evaluation.scheduling.unit_queue import is_final
 
 FOLDER = "results"
 PARQUET = "results.parquet"
 _ROW: TypeAdapter[UnitResult] = TypeAdapter(UnitResult)
-_RETRIED = frozenset({"fault", "endpoint"})
 _ROWS_AT_ONCE = 10_000
 """Number of rows that are converted for Parquet at a time."""
 
@@ -62,11 +62,6 @@ class ResultsWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def is_final(result: UnitResult) -> bool:
-    """Whether a unit is not run again when the evaluation is resumed: it did not end by a fault or by the endpoint."""
-    return not result.fault and result.failure not in _RETRIED
 
 
 def read_results(folder: Path) -> list[UnitResult]:

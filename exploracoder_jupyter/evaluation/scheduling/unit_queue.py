@@ -14,6 +14,7 @@ from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 
 MOST_ATTEMPTS: Final = 3
 """How often a unit is started at most, if its worker dies each time."""
+_RETRIED: Final = frozenset({"fault", "endpoint"})
 _ENDPOINT_FAILURES: Final = 20
 """Number of units in a row that the endpoint fails before the evaluation stops."""
 
@@ -24,6 +25,11 @@ class _Digested(Protocol):
 
 
 U = TypeVar("U", bound=_Digested)
+
+
+def is_final(result: UnitResult) -> bool:
+    """Whether a unit is not run again when the evaluation is resumed: it did not end by a fault or by the endpoint."""
+    return not result.fault and result.failure not in _RETRIED
 
 
 class UnitQueue(Generic[U]):

@@ -36,7 +36,7 @@ def run_command(*words: str, python: str | None = None, environ: Mapping[str, st
         output = done.stderr.strip()[-300:]
         raise ExploraError(f"`jupyter explora {words[0]}` ended without an answer: {output}") from error
     except KeyboardInterrupt:
-        raise UsageError(f"`jupyter explora {words[0]}` was stopped; nothing was changed.") from None
+        raise UsageError(f"`jupyter explora {words[0]}` was stopped.") from None
     if "error" in answer:
         raise UsageError(answer["error"], remedy=answer["remedy"])
     return answer

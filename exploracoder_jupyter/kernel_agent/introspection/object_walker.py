@@ -155,9 +155,11 @@ class ApiWalker:
                 return importlib.import_module(full_name)
 
         self.emit({"loading": full_name})
-        loaded = attempt(load, default=None)
+        try:
+            loaded = attempt(load, default=None)
+        finally:
+            self.emit({"loading": ""})
         self.skipped += loaded is None
-        self.emit({"loading": ""})
         return loaded
 
     def _add(self, path: str, value: Any, tier: int, *, listed: bool) -> None:

@@ -96,6 +96,8 @@ def _user_frame(frame: FrameType, number: int, instruction: int, namespace: Mapp
 
 
 def _expression(code: CodeType, instruction: int, lines: list[str]) -> str:
+    if not hasattr(code, "co_positions"):  # before Python 3.11, which a kernel may have
+        return ""
     first, last, first_column, last_column = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)
     if first is None or last is None or first_column is None or last_column is None or last > len(lines):
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -53,7 +54,7 @@ def _facts(chain: list[tuple[BaseException, str, list[Entry]]]) -> Iterator[Fact
         yield from _syntax_error_facts(current, raised_by_cell=bool(frames))
         if keys := suggest_keys(current, _last_user_frame(frames)):
             yield Fact(f"  Keys like it: {', '.join(map(repr, keys))}", shows=True)
-        if isinstance(current, BaseExceptionGroup):
+        if hasattr(builtins, "BaseExceptionGroup") and isinstance(current, BaseExceptionGroup):  # from Python 3.11
             for inner in current.exceptions[:_MAX_GROUP_ITEMS]:
                 yield from _headline(inner, "  Holds ")
             if (missing := len(current.exceptions) - _MAX_GROUP_ITEMS) > 0:

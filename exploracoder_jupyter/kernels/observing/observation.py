@@ -81,10 +81,9 @@ def _describe_end(
         case "flooded":
             note = _join_notes(f"printed {collector.received:,} characters and was stopped", result.note)
             return "interrupted", note, ErrorInfo("OutputLimit", note, at)
-        case "died":
-            return "died", result.note, ErrorInfo("KernelDied", result.note, at)
-    if any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in reply.get("payload") or []):
-        note = "the code asked the kernel to exit"
+    asked = any(isinstance(item, dict) and item.get("source") == "ask_exit" for item in reply.get("payload") or [])
+    if asked or result.cause == "died":  # a kernel that was asked to exit may be seen to die before its last message
+        note = "the code asked the kernel to exit" if asked else result.note
         return "died", note, ErrorInfo("KernelDied", note, at)
     note = f"{collector.cut:,} characters of output were cut" if collector.cut else ""
     if reply.get("status") == "ok":

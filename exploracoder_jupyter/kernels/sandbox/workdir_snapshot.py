@@ -84,11 +84,11 @@ def take_snapshot(
         files = [entry for entry in entries if not entry.is_dir(follow_symlinks=False)]
         for entry in sorted(files, key=lambda entry: entry.stat(follow_symlinks=False).st_size):
             size = entry.stat(follow_symlinks=False).st_size
-            leads_out = entry.is_symlink() and Path(entry.path).readlink().is_absolute()  # relative ones do not
-            if size > bytes_left or (leads_out and not borrow):
-                not_copied.append(parent / entry.name)
-                continue
             try:
+                leads_out = not borrow and entry.is_symlink() and Path(entry.path).readlink().is_absolute()
+                if size > bytes_left or leads_out:
+                    not_copied.append(parent / entry.name)
+                    continue
                 shutil.copy2(entry.path, folder / parent / entry.name, follow_symlinks=False)
                 bytes_left -= size
             except OSError:

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.knowledge_cache import digest, parse_stored
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 
 MAX_SNIPPETS = 200
 _DAY = 86_400.0

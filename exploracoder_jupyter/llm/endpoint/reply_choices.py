@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.types import Call, Usage
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.llm.tool_calls import CallBuilder, parse_calls
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import without_thinking
+from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 CHARACTERS_PER_TOKEN = 3.5
 """A usual ratio for code and English; used where the server sends no counts."""

@@ -49,7 +49,7 @@ def find_called_names(code: str) -> tuple[str, ...]:
     """
     tree = parse_python(code)
     if not tree.body:
-        return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", code)))
+        return tuple(dict.fromkeys(re.findall(r"\b([A-Za-z_]\w*)\(", re.sub(r"#.*", "", code))))
     aliases, names = import_aliases(tree), dict[str, None]()
     for func in (node.func for node in ast.walk(tree) if isinstance(node, ast.Call)):
         chain = attribute_chain(func)

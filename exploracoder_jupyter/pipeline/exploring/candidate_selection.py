@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exploracoder_jupyter.core.types import Experience, Selection
-from exploracoder_jupyter.pipeline.exploring.output_similarity import (
+from exploracoder_jupyter.pipeline.exploring.result_agreement import (
     find_facts,
     is_informative,
     outputs_agree,

@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Observation, Selection, Subtask
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import Attempt
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search

@@ -7,23 +7,21 @@ start of the next subtask; the other branches are closed, but their experiences 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import CandidateSelected, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, SubtaskStatus
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import Attempt
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.output_similarity import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.debug_rounds import run_debug_round
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import Attempt
+from exploracoder_jupyter.pipeline.exploring.result_agreement import distinct_failures
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import DebugInputs, ProposeInputs
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import Recommendation, recommend, retrieve
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import drop_stale_snippets
@@ -149,69 +147,3 @@ async def _propose(attempt: Attempt, count: int) -> bool:
             group.start_soon(attempt.try_candidate, candidate)
     await attempt.rerun_outdated()
     return done > 0 and not proposed
-
-
-def _propose_inputs(attempt: Attempt) -> ProposeInputs:
-    run, state, subtask = attempt.run, attempt.state, attempt.subtask
-    requested = subtask.id in run.agenda.hints  # the user asked to explore it again, so it is not done
-    return ProposeInputs(
-        run.task,
-        subtask,
-        state.introduction,
-        attempt.search.apis,
-        (*state.experience, *distinct_failures(attempt.experiences)[:_SHOWN_FAILURES]),
-        run.agenda.hints.get(subtask.id, ""),
-        run.settings.tests,
-        passages=attempt.search.passages,
-        context_tokens=run.subtask_context_tokens,
-        attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
-        may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
-    )
-
-
-async def run_debug_round(attempt: Attempt, round_: int) -> None:
-    """Run one round of self-debugging if needed, after searching again with the failure.
-
-    Each distinct failure of the previous round is repaired once (section 3.4). If candidates ran but none shows a
-    result, or all contradict the subtask, the best of them is rewritten once.
-    """
-    latest = [item for item in attempt.experiences if item.candidate.round == round_ - 1]
-    if attempt.none_ran:
-        await _repair_each(attempt, distinct_failures(latest), round_)
-    elif round_ == 1 and attempt.none_suffices and attempt.run.model.name != OFFLINE:
-        best, _ = select(latest, [api.path for api in attempt.search.apis], attempt.run.task.text)
-        with suppress(BudgetExceeded, EndpointError):  # candidates that ran remain selectable; the next request raises
-            await _repair_each(attempt, [best], round_)
-
-
-async def _repair_each(attempt: Attempt, failures: Sequence[Experience], round_: int) -> None:
-    """Search with the first failure, and repair all of them."""
-    if failures:
-        await attempt.search.search_again(failures[0])
-    attempt.state.branch.expect(len(failures))
-    async with task_group() as group:
-        for failed in failures:
-            group.start_soon(_repair, attempt, failed, round_)
-    await attempt.rerun_outdated()
-
-
-async def _repair(attempt: Attempt, failed: Experience, round_: int) -> None:
-    run, subtask = attempt.run, attempt.subtask
-    inputs = DebugInputs(
-        run.task,
-        subtask,
-        attempt.search.apis,
-        attempt.state.experience,
-        failed,
-        run.settings.tests,
-        passages=attempt.search.passages,
-        context_tokens=run.subtask_context_tokens,
-    )
-    failed_id = failed.candidate.id
-    id_ = f"{failed_id.partition('r')[0]}r{round_}"
-    drafts = [draft async for draft in ask_code(run, "debug", inputs, subject=failed_id)]
-    for draft in drafts[:1]:
-        parent = attempt.state.parent
-        await attempt.try_candidate(
-            Candidate(id_, subtask.id, draft.code, round_, failed_id, problem=draft.problem, parent=parent)
-        )

@@ -16,10 +16,6 @@ from typing import cast
 import json_repair
 from pydantic import JsonValue
 
-_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_THOUGHT_END = re.compile(r"\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
-"""Some templates open the thought in the prompt, so that a reply contains only the end."""
-
 _FENCE = re.compile(
     r"^(?P<indent>[ \t]*)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
     r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
@@ -49,11 +45,6 @@ class Block:
     language: str
     """In lower case; empty if the fence names none."""
     body: str
-
-
-def without_thinking(text: str) -> str:
-    """Remove the thoughts at the start of the text; nothing remains if they never end."""
-    return _THOUGHT_END.sub("", _THOUGHT.sub("", text), count=1).lstrip("\n")
 
 
 def blocks(text: str) -> list[Block]:

@@ -17,13 +17,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
-    blocks,
-    json_values,
-    parse_list,
-    strip_markdown,
-    without_thinking,
-)
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import blocks, json_values, parse_list, strip_markdown
+from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _NO_CHANGE = re.compile(
@@ -238,11 +233,11 @@ def _without_prompts(code: str) -> str:
 
 
 def is_python(code: str) -> bool:
-    """Whether the code can be parsed."""
+    """Whether the code can be compiled as a cell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            ast.parse(code)
+            compile(code, "<reply>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             return False
     return True

@@ -15,8 +15,8 @@ import anyio
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult

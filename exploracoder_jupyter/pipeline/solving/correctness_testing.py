@@ -26,7 +26,7 @@ from exploracoder_jupyter.core.types import (
     Judgement,
     Subtask,
 )
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs

@@ -6,22 +6,25 @@ If a reply is ambiguous, the reading that trusts the program less is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
     blocks,
+    json_values,
     strip_markdown,
     without_fenced_blocks,
-    without_thinking,
 )
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     raise_unreadable,
 )
+from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _WORDS: dict[Ruling, str] = {
     "wrong": r"wrong|incorrect|not (?:right|correct)|fail(?:s|ed)?",
@@ -48,6 +51,7 @@ _HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)
 _TWO_WAYS = "the whole is judged right, but not every input"
 _PYTHON = ("python", "py", "python3", "ipython")
 _MOST_REASON = 400
+_Parsed = tuple[list[tuple[Ruling, str]], tuple[Opinion, ...]]
 
 
 @heuristic("reading a reply", raise_unreadable)
@@ -58,7 +62,7 @@ def parse_judgement(text: str, ids: Sequence[str]) -> tuple[Judgement, str | Non
     """
     text = without_thinking(encodable(text))
     code = _program(text)
-    verdicts, opinions = _parse_lines(without_fenced_blocks(text), ids)
+    verdicts, opinions = _parse_json(text, ids) or _parse_lines(without_fenced_blocks(text), ids)
     rulings = {item.ruling for item in opinions}
     given = {ruling for ruling, _ in verdicts}
     reason = next((reason for _, reason in reversed(verdicts) if reason), "")
@@ -90,7 +94,7 @@ def _program(text: str) -> str | None:
         return None
 
 
-def _parse_lines(text: str, ids: Sequence[str]) -> tuple[list[tuple[Ruling, str]], tuple[Opinion, ...]]:
+def _parse_lines(text: str, ids: Sequence[str]) -> _Parsed:
     """Return the verdicts on the whole, with their reasons, and one opinion per input."""
     verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
     below: str | None = None
@@ -106,12 +110,39 @@ def _parse_lines(text: str, ids: Sequence[str]) -> tuple[list[tuple[Ruling, str]
         elif bare and not re.fullmatch(_WORDS["right"], bare["word"], re.I) and _ENDED.match(bare["rest"]):
             verdicts.append(_ruling_and_reason(bare))
         below = None if one or (bare and below) else _heading(line, ids, below)
-    found = dict[str, Opinion]()  # the worst of several about one input
+    return verdicts, _worst_of_each(opinions)
+
+
+def _parse_json(text: str, ids: Sequence[str]) -> _Parsed | None:
+    """Return the same from JSON, which some models write whatever the requested form; `None` if it holds no verdict."""
+    whole = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
+    if whole is None:
+        return None
+    tests = whole.get("tests") or whole.get("inputs") or []
+    if isinstance(tests, dict):  # keyed by the ids of the inputs
+        tests = [{"test": id_, **(one if isinstance(one, dict) else {"verdict": one})} for id_, one in tests.items()]
+    opinions = []
+    for one in tests if isinstance(tests, list) else []:
+        if isinstance(one, dict) and (id_ := _match_id(str(one.get("test") or one.get("input") or one.get("id")), ids)):
+            opinions += [Opinion(id_, *verdict) for verdict in _json_verdict(one)]
+    return _json_verdict(whole), _worst_of_each(opinions)
+
+
+def _json_verdict(given: Mapping[str, JsonValue]) -> list[tuple[Ruling, str]]:
+    """Return the verdict and its reason; unsure if it is not a verdict word, none if there is none."""
+    found = _BARE.match(str(given.get("verdict") or ""))
+    ruling, reason = _ruling_and_reason(found) if found else ("unsure", "")
+    return [(ruling, str(given.get("reason") or reason)[:_MOST_REASON])] if given.get("verdict") else []
+
+
+def _worst_of_each(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
+    """Return one opinion per input: the worst of several."""
+    found = dict[str, Opinion]()
     for item in opinions:
         known = found.get(item.input)
         if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
             found[item.input] = item
-    return verdicts, tuple(found.values())
+    return tuple(found.values())
 
 
 def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected
 from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Solution, Step, Verdict
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution

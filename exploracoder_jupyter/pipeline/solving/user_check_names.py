@@ -28,10 +28,12 @@ def unmentioned_names(task: Task) -> tuple[str, ...]:
         libraries = (name for one in task.libraries for name in (one, one.replace("-", "_"), one.partition(".")[0]))
         mentioned = {*_IDENTIFIER.findall(task.text), *task.uses, task.solution_name, *libraries}
         names = names_in(code)
-        free = names.read - names.bound - ALWAYS_DEFINED - mentioned
+        tree = parse_python(code)
+        declared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+        free = names.read - names.bound - declared - ALWAYS_DEFINED - mentioned
         uses = [
             (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))
-            for node in ast.walk(parse_python(code))
+            for node in ast.walk(tree)
             for child in ast.iter_child_nodes(node)
             if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.pipeline.exploring.subtask_attempt import fingerprint
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.runs.recorded.resume_state import was_cut_off
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 

@@ -64,7 +64,7 @@ def library_versions(subject: Subject, environment: Environment) -> dict[str, st
 
 
 def installed_versions(environment: Environment) -> dict[str, str]:
-    """Return the versions of installed distributions by canonical_name name."""
+    """Return the versions of installed distributions by canonical name."""
     pairs = (line.partition("==") for line in environment.packages)
     return {canonical_name(name): version for name, _, version in pairs}
 

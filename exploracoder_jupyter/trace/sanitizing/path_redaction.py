@@ -96,7 +96,8 @@ def local_homes() -> Homes:
     folders = [_lookup_or_empty(lambda: str(Path.home())), os.environ.get("USERPROFILE", "")]
     for place in _PLACES:
         with suppress(OSError), os.scandir(place) as entries:
-            folders += [entry.path for entry in islice(entries, _MAX_HOMES)]
+            for entry in islice(entries, _MAX_HOMES):  # what was listed before an error counts
+                folders.append(entry.path)
     return Homes([folder for folder in folders if folder], _lookup_or_empty(getpass.getuser))
 
 

@@ -11,7 +11,13 @@ import { useTrans } from './sidebarContext';
 import type { Folds, Item } from './planItems';
 import { planItems } from './planItems';
 import { treeAction } from './treeKeys';
-import { ApiRow, ApisRow, CandidateRow, MoreRow, SubtaskRow } from './PlanRows';
+import {
+  ApiRow,
+  ApisRow,
+  CandidateRow,
+  MoreRow,
+  SubtaskRow
+} from './PlanTreeRows';
 
 export function PlanTree(props: {
   run: RunView;

@@ -16,9 +16,10 @@ import {
 } from '@jupyterlab/translation';
 
 import {
-  addSteeringCommands,
-  SteeringCommandIDs
-} from '../explorations/steeringCommands';
+  addSubtaskCommands,
+  findSubject,
+  SubtaskCommandIDs
+} from '../explorations/subtaskCommands';
 import { IFormServices } from '../newExploration/formServicesToken';
 import { IExplorations } from '../link/explorationInterface';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
@@ -29,7 +30,8 @@ import { SIDEBAR_ID, SidebarWidget } from './sidebarWidget';
 
 const CommandIDs = {
   showSidebar: SHOW_SIDEBAR,
-  insertExample: 'exploracoder:insert-example'
+  insertExample: 'exploracoder:insert-example',
+  openTrace: 'exploracoder:open-trace'
 };
 
 const sidebar: JupyterFrontEndPlugin<void> = {
@@ -64,13 +66,12 @@ const sidebar: JupyterFrontEndPlugin<void> = {
       opener.dispose();
       tracker.activeCellChanged.disconnect(look);
     });
-    addCommands(app, explorations, host, widget, trans);
-    const open = (link: string) => host.open(link);
-    addSteeringCommands(app, explorations, tracker, open, trans);
+    addCommands(app, explorations, tracker, host, widget, trans);
+    addSubtaskCommands(app, explorations, tracker, trans);
     const category = trans.__('Exploration');
     for (const command of Object.values({
       ...CommandIDs,
-      ...SteeringCommandIDs
+      ...SubtaskCommandIDs
     })) {
       palette?.addItem({ command, category });
     }
@@ -81,6 +82,7 @@ const sidebar: JupyterFrontEndPlugin<void> = {
 function addCommands(
   app: JupyterFrontEnd,
   explorations: IExplorations,
+  tracker: INotebookTracker,
   host: HostServices,
   widget: SidebarWidget,
   trans: TranslationBundle
@@ -103,6 +105,14 @@ function addCommands(
     describedBy,
     isEnabled: () => host.hasNotebook,
     execute: () => host.insertExample(explorations.current?.link === 'ready')
+  });
+  const trace = () => findSubject(explorations, tracker)?.run.trace_link ?? '';
+  commands.addCommand(CommandIDs.openTrace, {
+    label: trans.__('Open Trace of Exploration'),
+    caption: trans.__('Open the notebook that records the run'),
+    describedBy,
+    isEnabled: () => !!trace(),
+    execute: () => host.open(trace())
   });
 }
 

@@ -1,13 +1,19 @@
 """`jupyter explora annotate` and `finetune`, with a library of four functions."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
+from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from tests.integration.command_line import explora
 from tests.json_output import json_result
+from tests.unit.world import a_run, happened
 
 LIBRARY = '''"""Tables."""
 
@@ -219,3 +225,19 @@ def test_what_cannot_be_trained_is_an_error_with_a_remedy(base):
     ):
         done = _finetune(base, *options)
         assert done.returncode == 2 and message in done.stderr
+
+
+@trains
+async def test_generation_stops_for_the_answer_of_the_search_and_continues_behind_it(tmp_path):
+    search, found = ["x = ", "<API>APISearch(", "a root", ")->"], ["</API>", "math.sqrt(16)", "\n```"]
+    words = ["```python\n", *search, "made_up", *found]
+    chain = ["<|assistant|>", "```python\n", *search, "made_up"]
+    _write_model(tmp_path, words, [*pairwise(chain), *pairwise([*found, "<|end|>"])])
+    model = AdapterModel(str(tmp_path), name="adapter:x", report=lambda sentence: None)
+    run = replace(a_run(model, temperature=0.0), retrieval=Retrieval(inline_lookups=True))
+    inputs = StrategyInputs("exploracoder_jupyter.strategies:direct", run.task)
+    [draft] = [draft async for draft in ask_code(run, "strategy", inputs, subject="solution")]
+    assert (draft.code, draft.problem) == ("x = math.sqrt(16)", None)
+    [event] = happened(run, "looked_up")
+    assert event.argument == "a root" and event.answer.startswith("math.")
+    assert [event.exchange.usage.completion_tokens for event in happened(run, "model_called")] == [5, 3]

@@ -145,7 +145,8 @@ def find(namespace):
     return [{"kind": "warn", "library": "", "what": f"{'mine' in namespace} threads"}]
 
 refusal = ""
-forking.kernel_fork = sys.modules[forking.__name__ + ".kernel_fork"] = types.SimpleNamespace(fork=fork)
+kernel_fork = types.SimpleNamespace(fork=fork, track_context=lambda shell: None)
+forking.kernel_fork = sys.modules[forking.__name__ + ".kernel_fork"] = kernel_fork
 api_key = "abcdefghijklmnop"
 hazards = types.SimpleNamespace(find_hazards=find)
 forking.fork_hazards = sys.modules[forking.__name__ + ".fork_hazards"] = hazards

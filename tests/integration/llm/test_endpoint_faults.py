@@ -551,3 +551,36 @@ async def test_a_probe_reports_the_seconds_that_it_waited():
     measured = float(re.search(r"within (\d+(\.\d+)?) s", found.sentence).group(1))
     assert not found.reachable and abs(measured - seconds) < patience(2)
     assert "120" not in found.sentence and "timeout" not in found.remedy
+
+
+async def test_choices_are_passed_on_while_the_server_still_writes():
+    may_go_on = threading.Event()
+
+    def respond(wire):
+        wire.begin()
+        wire.write(chunk(0, "early", "stop"))
+        assert may_go_on.wait(patience(20))
+        wire.write(chunk(1, "late", "stop") + b"data: [DONE]\n\n")
+
+    seen = []
+    with served(respond) as url, anyio.fail_after(patience(10)):
+        async with OpenAIModel(endpoint(url), Secrets()) as model:
+            async for reply in model.complete(ask(2)):
+                seen.append(reply.text)
+                may_go_on.set()
+    assert seen == ["early", "late"]
+
+
+@pytest.mark.parametrize("page", ["<!doctype html><title>Log in</title>", "It works!"])
+async def test_a_page_instead_of_a_reply_is_named(page):
+    """Issue 14, item 14: a login page with status 200 is no model."""
+
+    def respond(wire):
+        wire.begin("text/html")
+        wire.write(page.encode())
+
+    with served(respond) as url:
+        message, _ = await failure(url)
+        found = await probe(endpoint(url), Secrets())
+    what = "web page" if "<" in page else "no JSON"
+    assert what in message and what in found.sentence and not found.reachable

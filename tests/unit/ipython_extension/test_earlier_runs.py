@@ -127,6 +127,12 @@ def test_what_a_stranger_has_put_here_breaks_nothing(explored, facts):
     assert [one.task[-2:] for one in listed if one.link.endswith("odd.ipynb")] == ["dd"]
 
 
+def test_what_is_shown_elsewhere_is_left_out(explored):
+    trace = str(explored / "mine" / "explorations" / "a b.ipynb")
+    assert "Task <here>" not in [one.task for one in past(explored / "mine", explored, excluded_traces=[trace])]
+    assert "Task <there>" not in [one.task for one in past(explored / "mine", explored, excluded_runs=["there"])]
+
+
 def test_as_text_each_is_a_line(explored):
     lines = as_text(past(explored / "mine", explored), more="1 more").splitlines()
     assert (

@@ -20,10 +20,8 @@ from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, S
 class Cell:
     """As IPython's result of a cell."""
 
-    error_in_exec = error_before_exec = None
-
-    def __init__(self, code):
-        self.raw_cell, self.info = code, self
+    def __init__(self, code, error=None):
+        self.raw_cell, self.info, self.error_in_exec, self.error_before_exec = code, self, error, None
 
 
 @pytest.fixture
@@ -48,9 +46,9 @@ def report(shell):
     shell.display_pub.publish = published.append
     shell.explora_cell_reporter = reporter = CellReporter(shell)
 
-    def run(code):
+    def run(code, error=None):
         published.clear()
-        cell = Cell(code)
+        cell = Cell(code, error)
         reporter._start_cell(cell.info)
         exec(code, shell.user_ns)
         reporter._finish_cell(cell)
@@ -326,3 +324,8 @@ def test_a_folder_that_is_gone_has_no_files(watched, monkeypatch):
     gone.rmdir()
     watcher.start()
     assert watcher.stop() == []
+
+
+def test_a_failure_is_explained(report):
+    error = KeyError("x")
+    assert report("pass", error)["failure"].keys() == {"report", "schema", "nearest"}

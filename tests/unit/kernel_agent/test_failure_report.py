@@ -1,5 +1,6 @@
 """How an exception is described to a model: where, in which expression, with which values, and what may be meant."""
 
+import builtins
 import linecache
 import sys
 
@@ -281,3 +282,8 @@ def test_it_never_raises(cells, monkeypatch):
     assert "its text raises RuntimeError" in build_report(Broken(), {})["report"]
     monkeypatch.setattr(linecache, "getlines", None)
     assert cells.fail("1 / 0") == {"report": "", "schema": "", "nearest": []}
+
+
+def test_older_interpreters_report_groups_like_other_errors(cells, monkeypatch):
+    monkeypatch.delattr(builtins, "BaseExceptionGroup")
+    assert report(cells, "1 / 0")[0] == "ZeroDivisionError: division by zero"

@@ -31,6 +31,12 @@ ENDINGS = {
         "OutputLimit: printed 0 characters and was stopped",
         "printed 0 characters and was stopped",
     ),
+    "exit() with a process that ends first": (
+        ExecutionResult("died", {"status": "ok", "payload": [{"source": "ask_exit"}]}, note="status 0"),
+        "died",
+        "KernelDied: the code asked the kernel to exit",
+        "the code asked the kernel to exit",
+    ),
     "death": (ExecutionResult("died", note="killed"), "died", "KernelDied: killed", "killed"),
 }
 

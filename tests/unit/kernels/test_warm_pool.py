@@ -116,3 +116,19 @@ async def test_one_that_is_started_while_the_pool_is_closed_is_ended():
         pool.warm_up()
         await pool.close()
     assert len(workshop.made) == len(workshop.disposed) == 1
+
+
+async def test_a_start_ahead_that_fails_when_a_caller_arrives_does_not_leave_the_caller_waiting():
+    workshop, fails = Workshop(), anyio.Event()
+
+    async def start():
+        await fails.wait()
+        raise KernelError("no")
+
+    workshop.start = start
+    async with pool_of(workshop) as pool:
+        pool.expect(1)
+        await settle()
+        fails.set()
+        with anyio.fail_after(5), pytest.raises(KernelError):
+            await pool.take()

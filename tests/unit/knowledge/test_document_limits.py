@@ -223,3 +223,10 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_read(ref, read):
     for one in (documents, read("ref")):
         (sentence,) = one.notices
         assert "'ref/bad.md'" in sentence and "15 s" in sentence
+
+
+def test_many_bombs_end_at_the_limit_of_all(tmp_path, read, monkeypatch):
+    monkeypatch.setattr(document_files, "MAX_BYTES", 3 * document_files.MAX_FILE_BYTES)
+    bomb = b"\n" * (document_files.MAX_FILE_BYTES + 1)
+    archive(tmp_path / "ref.zip", {"README.md": GOOD, **{f"bomb{number}.md": bomb for number in range(6)}})
+    assert dict(read("ref.zip").skipped) == {"too large": 3, "beyond the limits": 3}

@@ -206,3 +206,11 @@ def test_odd_text_is_kept_and_endless_code_is_not(store):
     source = SnippetSource(store, VERSIONS)
     anyio.run(source.learn, [_made("lone \ud800 surrogate"), replace(READ, code="x = 1\n" * 10_000), _made("")])
     assert sorted(_titles(store)) == ["", "lone ? surrogate"]
+
+
+def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
+    store.add([READ], "values")
+    store.add([replace(READ, title="Read a file", observed="")], "schema")
+    store.add([READ], "values")
+    [found] = store.of(VERSIONS, "schema")
+    assert (found.snippet.title, found.snippet.observed) == ("Read a file", "")

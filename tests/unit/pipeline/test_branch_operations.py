@@ -98,3 +98,20 @@ async def test_files_that_cannot_be_kept_cost_the_solution_nothing(tmp_path):
     run = replace(a_run(answers(solve=WRITES)), files=tmp_path / "f")
     assert (await run_task(run)).verdict.outcome == "unchecked"
     assert warnings(run)[0].startswith("The files of the solution could not be saved: ")
+
+
+async def test_the_selected_candidate_is_one_that_was_run_again(monkeypatch):
+    changing(monkeypatch, 2)
+    closed = []
+    original = InlineBranch.close
+
+    async def close(self):
+        closed.append(tuple(self.codes))
+        await original(self)
+
+    monkeypatch.setattr(InlineBranch, "close", close)
+    run = replace(a_run(answers(plan=("a", "b"), propose=[fenced("x = 1\nprint(x)"), fenced("x = 2")])), parallel=1)
+    assert (await run_task(run)).verdict.outcome == "unchecked"
+    [first, _] = happened(run, "subtask_finished")
+    assert first.status == "done"
+    assert ("x = 1\nprint(x)",) in closed

@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
 from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree
+from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informative, outputs_agree
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 
 TASK = Subtask("1", "count")

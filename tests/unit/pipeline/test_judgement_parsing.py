@@ -98,6 +98,8 @@ def verdict(text):
         ("t1: right\nt2: right\nVerdict: right, but not for ties", "unsure"),
         ("t1: wrong, off by one\n\nwrong\n\nCorrect:\n```python\n" + PROGRAM + "\n```", "wrong"),
         ('{"verdict": "right", "tests": {"t1": "wrong", "t2": "right"}}', "unsure"),
+        ('{"verdict": "partially correct"}', "unsure"),
+        ('{"verdict": "wrong", "tests": [{"test": "t2", "verdict": "wrong", "reason": "too few"}]}', "wrong"),
         ("right\n```python\n" + PROGRAM + "\n```", "right"),
         ("```python\n" + PROGRAM + "\n```", "wrong"),
     ],

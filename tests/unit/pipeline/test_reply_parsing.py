@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import without_thinking
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     PlannersReply,
     PlanReply,
@@ -17,6 +16,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     parse_json,
 )
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
+from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 FORMS = [PlanReply, PlannersReply, RevisingReply, RecommendGlobalReply]
 

@@ -626,3 +626,19 @@ async def test_controls_come_from_any_thread_in_their_order():
         got = [await steering.next() for _ in range(3)]
         thread.join()
     assert got == [Retry("2", "h"), Choose("1.1"), Replan(("a",))]
+
+
+async def test_a_stop_ends_a_review():
+    run = reviewing()
+    with anyio.CancelScope() as scope:
+        emit = run.emit
+
+        def stop(event):
+            emit(event)
+            if event.kind == "review_asked":
+                scope.cancel()
+
+        stop.__self__ = emit.__self__
+        run = replace(run, emit=stop)
+        await run_task(run)
+    assert happened(run, "run_finished")[-1].verdict.reason == "The run was stopped by the user."

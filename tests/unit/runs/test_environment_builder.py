@@ -106,3 +106,10 @@ def test_a_lock_pins_what_was_recorded_but_for_overrides_and_this_package():
 def test_an_override_names_one_version():
     with pytest.raises(UsageError, match="NAME==VERSION"):
         Lock.of("3.11.9", [], [], ["networkx>2"])
+
+
+def test_one_whose_interpreter_has_gone_is_built_again(installer, tmp_path):
+    python = built(tmp_path / "cache")
+    python.unlink()
+    python.symlink_to(tmp_path / "gone")
+    assert built(tmp_path / "cache").exists()

@@ -442,3 +442,20 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     for named in (folder / "old.ipynb", journal_path(folder / "old.ipynb")):
         with pytest.raises(UsageError, match="--out names the trace that is replayed"):
             prepare_replay(named, folder / "old.ipynb")
+
+
+def test_settings_that_are_not_known_here_are_left_out(tmp_path):
+    later = {**SETTINGS, "exploration": {"of_later": 1}, "unheard": {"x": 1}}
+    events = [started(settings=later), *complete_events()[1:CUT_OFF]]
+    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
+    assert resolve(*again(tmp_path / "old.ipynb").layers, environ={}).exploration.candidates == 5
+
+
+def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
+    """Issue 14, item 0: the same where a file says it; a trace without an address does not undo it."""
+    monkeypatch.delenv("EXPLORACODER_BASE_URL")
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text('[endpoint]\nbase_url = "http://127.0.0.1:12/v1"\n')
+    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]))) == ("http://127.0.0.1:12/v1", "toy")
+    path = set_to(tmp_path, {"endpoint": {"model": "toy"}})
+    assert endpoint_of(again(path)) == ("http://127.0.0.1:12/v1", "toy")

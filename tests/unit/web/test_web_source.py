@@ -465,3 +465,28 @@ async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
     assert first.text == f"{SQUEEZE}\n\n```\nnp.squeeze(x)\n```"
     assert (first.origin, first.licence) == ("https://stackoverflow.com/a/9", "CC BY-SA 4.0, by Ann")
     assert second.text == "How do I?"
+
+
+async def test_a_run_searches_so_many_times(tmp_path):
+    engine = Engine(hit("a"))
+    web, messages = source(engine, {}, tmp_path)
+    for at in range(25):
+        await web.search(f"query {at}", 5)
+    assert len(engine.asked) == 20
+    assert messages == ["The web was searched 20 times in this run, which is the limit."]
+
+
+async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
+    engine, messages = Engine(hit("a")), []
+    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=messages.append)
+    usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
+    for query in "ab":
+        with anyio.move_on_after(0.05):
+            await web.search(query, 5)
+    engine.find = usual
+    assert len(await web.search("squeeze", 5)) == 1 and messages == []
+
+
+def test_a_query_is_short():
+    assert len(sanitize_query("word " * 1000)) <= 200
+    assert sanitize_query("word " * 1000).endswith("word")

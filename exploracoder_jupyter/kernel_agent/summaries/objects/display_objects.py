@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_size, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _TAG = re.compile(r"<[^<>]*>")
@@ -17,6 +17,9 @@ _MAX_MARKUP_LENGTH, _MAX_LENGTH = 20_000, 400
 def _describe(display: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a text; of HTML and SVG, only what is between the tags."""
     data = getattr(display, "data", None)
+    if isinstance(data, bytes):
+        yield Fact(format_size(len(data)))
+        return
     if not isinstance(data, str):
         yield Fact(options.short(getattr(display, "url", None) if data is None else data), shows=True)
         return

@@ -95,7 +95,7 @@ def _parts(text: str) -> list[_Part]:
 
 def _part(head: tuple[str, int, int, int], text: str, blocks: Sequence[tuple[int, str, str]]) -> _Part:
     title, level, line, _ = head
-    codes = tuple(code for _, info, code in blocks if info.partition(" ")[0].lower().strip("{}.") in _PYTHON)
+    codes = tuple(code for _, info, code in blocks if info.strip().partition(" ")[0].lower().strip("{}.") in _PYTHON)
     directives = tuple(_directive(info, code) for _, info, code in blocks if info.startswith("{"))
     return _Part(title, level, line, text.strip("\n"), codes, directives)
 

@@ -31,9 +31,20 @@ def find_conversions(text: str, type_: str) -> dict[str, float]:
     """Return conversions of a result of this type (empty: unknown) that the wording requests, with their costs."""
     lowered = text.lower()
     requested = [template for pattern, template in _CONVERSION_CUES if re.search(pattern, lowered)]
+    requested = [template for template in requested if _is_applicable(template, type_)]
     is_lazy = kinds_of(type_) == {"sequence"} and not type_.startswith(("list", "tuple", "set", "str"))
     found = {template: 0.02 * rank for rank, template in enumerate(requested)}
     found[IDENTITY] = 0.35 if requested else 0.2 if is_lazy else 0.0
     if not requested and (is_lazy or not type_):
         found["list({x})"] = 0.05 if is_lazy else 0.5
     return found
+
+
+def _is_applicable(template: str, type_: str) -> bool:
+    """Return whether a conversion makes sense: a value is not converted to the type that it already has."""
+    head = template.partition("(")[0]
+    if type_.partition("[")[0] == head or (type_.startswith(("list[int", "list[float", "list[str")) and "[" in head):
+        return False
+    if kinds_of(type_) == {"number"}:
+        return head not in ("len", "list", "sorted", "[list", "[tuple")
+    return not (kinds_of(type_) == {"text"} and "[" in head)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
-from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio
+from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio
 
 
 def mean(values, bounds=None):

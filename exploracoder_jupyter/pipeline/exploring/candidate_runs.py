@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usag
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
-from exploracoder_jupyter.pipeline.exploring.output_similarity import is_informative, outputs_agree, result_text
+from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch

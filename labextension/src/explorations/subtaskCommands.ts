@@ -1,4 +1,4 @@
-/** The commands that steer the run of the active cell, or else the latest one. */
+/** The commands that skip and retry a subtask of the active cell's run, or else of the latest one. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { InputDialog } from '@jupyterlab/apputils';
 import type { INotebookTracker } from '@jupyterlab/notebook';
@@ -20,10 +20,9 @@ import {
   canSkip
 } from '../link/controlAvailability';
 
-export const SteeringCommandIDs = {
+export const SubtaskCommandIDs = {
   skip: 'exploracoder:skip',
-  retry: 'exploracoder:retry',
-  openTrace: 'exploracoder:open-trace'
+  retry: 'exploracoder:retry'
 } as const;
 
 interface ISubject {
@@ -31,19 +30,17 @@ interface ISubject {
   run: RunView;
 }
 
-/** @param open - opens a file by its path relative to the notebook's folder */
-export function addSteeringCommands(
+export function addSubtaskCommands(
   { commands }: JupyterFrontEnd,
   explorations: IExplorations,
   tracker: INotebookTracker,
-  open: (link: string) => void,
   trans: TranslationBundle
 ): void {
   const describedBy = { args: { type: 'object', properties: {} } };
   const subject = () => findSubject(explorations, tracker);
   const toSkip = () => subtaskOf(subject(), canSkip);
   const toRetry = () => subtaskOf(subject(), canRetry, markedSubtask(tracker));
-  commands.addCommand(SteeringCommandIDs.skip, {
+  commands.addCommand(SubtaskCommandIDs.skip, {
     label: trans.__('Skip Subtask of Exploration'),
     caption: trans.__('Abandon the current subtask and continue with the next'),
     describedBy,
@@ -53,7 +50,7 @@ export function addSteeringCommands(
       return found && reportProblem(found.model.skip(found.run.key, found.id));
     }
   });
-  commands.addCommand(SteeringCommandIDs.retry, {
+  commands.addCommand(SubtaskCommandIDs.retry, {
     label: trans.__('Retry Subtask of Exploration…'),
     caption: trans.__(
       'Explore the subtask of the active cell, or the latest one, again with a hint'
@@ -68,16 +65,10 @@ export function addSteeringCommands(
         : undefined;
     }
   });
-  commands.addCommand(SteeringCommandIDs.openTrace, {
-    label: trans.__('Open Trace of Exploration'),
-    caption: trans.__('Open the notebook that records the run'),
-    describedBy,
-    isEnabled: () => !!subject()?.run.trace_link,
-    execute: () => open(subject()?.run.trace_link ?? '')
-  });
 }
 
-function findSubject(
+/** The run of the active cell, or else the latest one. */
+export function findSubject(
   { current }: IExplorations,
   tracker: INotebookTracker
 ): ISubject | null {
