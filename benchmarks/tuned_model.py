@@ -35,7 +35,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import ApiDoc, Message
 from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
-from exploracoder_jupyter.evaluation.measures.ratio_measures import Ratio, pass_at_k
+from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, pass_at_k
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
 from exploracoder_jupyter.evaluation.units.solution_scoring import task_of
