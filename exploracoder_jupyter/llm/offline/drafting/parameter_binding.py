@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import Parameter, parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
-from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, kinds_of
+from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
     best_similarity,
+    is_abbreviation,
     name_stems,
     similarity,
 )
@@ -56,6 +57,8 @@ class CallContext:
     words: tuple[str, ...]
     """Stemmed words of the clause, without stop words."""
     text: str = ""
+    callables: tuple[str, ...] = ()
+    """Functions that the clause describes, as code: `len`, `lambda x: x % 2 == 0`."""
     reserved: frozenset[str] = frozenset()
     """Names of variables that are already used."""
 
@@ -81,7 +84,18 @@ def role_match(value: Value, name: str) -> float:
         if name.lower() in _NAME_SETS_BY_PREPOSITION.get(role, ()):
             score = max(score, 1.2 * weight)
         elif role not in _NAME_SETS_BY_PREPOSITION:
-            score = max(score, 1.4 * weight * best_similarity(role, name_stems(name)))
+            score = max(score, 1.4 * weight * _name_similarity(role, name))
+    return score
+
+
+def _name_similarity(role: str, name: str) -> float:
+    if len(name) == 1:
+        return 0.5 * (role[0] == name.lower())
+    score = best_similarity(role, name_stems(name))
+    if score < 0.5 and any(
+        is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
+    ):
+        score = 0.5
     return score
 
 
@@ -127,6 +141,9 @@ def _options(parameter: Parameter, partial: _PartialBinding, context: CallContex
         for value in unused
         if compatibility(value.shape, parameter.type, parameter.name) >= -0.2
     ] or [(2.5, value, 0.8) for value in unused]
+    if "callable" in expected_kinds(parameter.type, parameter.name) or parameter.name == "key":
+        functions = [Value(-100 - i, code, "callable") for i, code in enumerate(context.callables)]
+        found = [*((0.2, value, 0.0) for value in functions), *found]
     return [
         _PartialBinding(
             partial.cost + cost,
@@ -164,7 +181,9 @@ def _finish(partial: _PartialBinding, api: ApiDoc, context: CallContext) -> Bind
                 arguments[parameter.name] = code
                 used |= covered_ids
                 gain += bonus
-    return Binding(_arguments(parameters, arguments, variadic), used, gain, partial.penalty)
+    return Binding(
+        _arguments(parameters, arguments, variadic), frozenset(i for i in used if i > -100), gain, partial.penalty
+    )
 
 
 def _variadic_values(
@@ -204,6 +223,8 @@ def _optional_argument(
     name = stem(parameter.name.lower())
     if parameter.default == "None" and takes_attribute and any(similarity(w, name) >= 0.75 for w in context.words):
         return repr(parameter.name), frozenset(), 0.3
+    if parameter.name in ("key", "func", "function", "default_factory") and context.callables:
+        return context.callables[0], frozenset(), 0.5
     return "", frozenset(), 0.0
 
 

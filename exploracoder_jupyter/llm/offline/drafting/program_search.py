@@ -14,6 +14,7 @@ from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.call_drafts import StepContext, example_drafts, step_drafts
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, find_values, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, content_stems, name_stems
@@ -26,13 +27,14 @@ class Goal:
     text: str
     words: tuple[str, ...]
     values: tuple[Value, ...]
+    callables: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, text: str) -> Goal:
         """Create the goal for a text."""
         named = (part for name in find_targets(text) for part in name_stems(name) if len(part) >= 4)
         words = tuple(dict.fromkeys((*content_stems(mask_literals(text)), *named)))
-        return cls(text, words, find_values(text))
+        return cls(text, words, find_values(text), find_callables(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def create_step_context(
     """Create the context of a step for this goal."""
     all_values = (*variables, *(goal.values if values is None else values))
     reserved = frozenset([*(variable.code for variable in variables), *find_targets(goal.text), *reserved_names])
-    call_context = CallContext(all_values, goal.words, mask_literals(goal.text), reserved)
+    call_context = CallContext(all_values, goal.words, mask_literals(goal.text), goal.callables, reserved)
     return StepContext(call_context, pool)
 
 

@@ -112,7 +112,7 @@ def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) ->
     return (
         all(contains_value(code, value) for value in goal.values if not value.members)
         and len(steps) >= len(clauses)
-        and not _has_foreign_data(code, goal.values, words)
+        and not _has_foreign_data(code, goal.values, goal.callables, words)
     )
 
 
@@ -174,9 +174,9 @@ def _compares_value(node: ast.Compare) -> bool:
     return (is_equality or is_interval or is_distance) and bool(values) and not _SIZES_AND_TYPES & called_names(node)
 
 
-def _has_foreign_data(code: str, values: Sequence[Value], words: Iterable[str]) -> bool:
+def _has_foreign_data(code: str, values: Sequence[Value], callables: Iterable[str], words: Iterable[str]) -> bool:
     """Return whether a program contains a number or a text that the task neither states nor describes."""
-    stated = {item for value in values for item in _constants(value.code)}
+    stated = {item for source in (*(value.code for value in values), *callables) for item in _constants(source)}
     known = frozenset(words)
     return any(
         item not in stated and not (isinstance(item, str) and item and known.issuperset(name_stems(item)))

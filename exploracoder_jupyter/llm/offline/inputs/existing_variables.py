@@ -49,13 +49,20 @@ def explored_program(experience: Sequence[Experience], values: Sequence[Value]) 
     nodes = [node for item in ran for node in _writable_body(item.candidate.code) if not is_print(node)]
     body = [node for node in nodes if not isinstance(node, (ast.Import, ast.ImportFrom))]
     imports = tuple(dict.fromkeys(ast.unparse(node) for node in nodes if node not in body))
-    result, last = next(((name, item) for item in reversed(ran) if (name := result_name(item))), ("", None))
+    result, last = next(((name, item) for item in reversed(ran) if (name := _last_nonempty_result(item))), ("", None))
     lines = tuple(ast.unparse(node) for node in body)
     used = frozenset(i for value in values if contains_value("\n".join(lines), value) for i in value.covered_ids)
     types = dict(last.observation.names) if last else {}
     type_ = types.get(result, "").removeprefix("builtins.")
     paths = tuple(dict.fromkeys(path for item in ran for path in item.apis))
     return Draft(imports, lines, result, paths, used, 0.0, type_, tuple(sorted(called_names(ast.Module(body, [])))))
+
+
+def _last_nonempty_result(item: Experience) -> str:
+    empty = {name for name, type_ in item.observation.names if type_.endswith("NoneType")}
+    name = result_name(item)
+    others = [name for name, type_ in item.observation.names if type_.rpartition(".")[2] not in _NON_DATA_TYPES]
+    return name if name not in empty else next(iter(others), "")
 
 
 def prune(code: str, targets: Sequence[str]) -> str:

@@ -250,13 +250,20 @@ def _group_values(singles: Sequence[Value], text: str, *, first: int) -> list[Va
         if value and run and _SEPARATOR.match(text[run[-1].end : value.start]) and _are_similar(run[-1], value):
             run.append(value)
             continue
-        if len(run) >= 2:
+        if len(run) >= 2 and not _are_two_arguments(run, text):
             code = f"[{', '.join(member.code for member in run)}]"
             members = frozenset(member.id for member in run)
             shape = shape_of(evaluate_literal(code))
             groups.append(Value(first + len(groups), code, shape, run[0].roles, "", members, run[0].start, run[-1].end))
         run = [value] if value else []
     return groups
+
+
+def _are_two_arguments(run: Sequence[Value], text: str) -> bool:
+    """Return whether a run is two containers joined by `and` after no plural: two arguments rather than one."""
+    between = text[run[0].end : run[1].start].strip(" ,") if len(run) == 2 else ""
+    is_plural = re.search(r"[a-rt-z]s:? \Z", text[: run[0].start]) is not None
+    return between == "and" and run[0].shape.startswith(("list", "dict", "set")) and not is_plural
 
 
 def _are_similar(first: Value, second: Value) -> bool:

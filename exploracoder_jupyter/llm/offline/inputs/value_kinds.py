@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
+from exploracoder_jupyter.text.python_code import parse_python
 
 _TYPE_PATTERNS = (
     ("callable", re.compile(r"callable|function|lambda|callback")),
@@ -74,7 +78,7 @@ def compatibility(shape: str, type_: str, name: str) -> float:
     """
     kinds, expected = kinds_of(shape), expected_kinds(type_, name)
     if "object" in kinds:
-        return _object_compatibility(shape, type_, name)
+        return _object_compatibility(shape, type_, name, expected)
     if kinds & expected:
         return 1.0 if type_ else 0.6
     if not expected or expected <= {"bool"}:
@@ -92,10 +96,18 @@ def _is_generic(type_: str) -> bool:
     )
 
 
-def _object_compatibility(shape: str, type_: str, name: str) -> float:
+def _object_compatibility(shape: str, type_: str, name: str, expected: frozenset[str]) -> float:
     last = shape.rpartition(".")[2].lower()
-    is_initial = len(name) == 1 and name.isupper() and last.startswith(name.lower())
-    return 1.2 if last in (name.lower(), *type_.split()) or is_initial else 0.1
+    if type_ and re.search(rf"\b{re.escape(last)}\b", type_):
+        return 1.5
+    if name.lower() == last or (len(name) == 1 and name.isupper() and last.startswith(name.lower())):
+        return 1.2
+    class_stems, parameter_stems = name_stems(last), (*name_stems(name), *name_stems(type_))
+    if set(class_stems) & set(parameter_stems):
+        return 1.0
+    if expected and not _is_generic(type_):
+        return -0.6 if expected != {"sequence"} else -0.1
+    return 0.1
 
 
 def shape_similarity(shape: str, other: str) -> float:
@@ -104,9 +116,35 @@ def shape_similarity(shape: str, other: str) -> float:
         return 1.0
     if {shape, other} <= {"int", "float"}:
         return 0.95
-    return 0.7 if "[" in shape and shape.partition("[")[0] == other.partition("[")[0] else 0.0
+    if "any" in (shape, other):
+        return 0.7
+    first, second = _split_shape(shape), _split_shape(other)
+    if first is None or second is None:
+        return 0.25 if {shape, other} & {"str"} and (first or second) else 0.0
+    (outer, inner), (outer2, inner2) = first, second
+    outer_similarity = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
+    if outer == outer2 == "tuple" and len(inner) != len(inner2):
+        return 0.4
+    if outer != outer2 and "tuple" in (outer, outer2):
+        inner, inner2 = inner[:1], inner2[:1]
+    if not inner or not inner2:
+        return 0.7 * outer_similarity
+    pairs = [shape_similarity(a, b) for a, b in zip(inner, inner2, strict=False)]
+    return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
+
+
+@lru_cache(maxsize=4096)
+def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
+    """Return the container and the shapes of its elements, as `dict[str,int]` names them; None for a scalar."""
+    node = next(iter(parse_python(shape).body), None)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Subscript):
+        return None
+    inner = node.value.slice
+    elements = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    return ast.unparse(node.value.value), [ast.unparse(item).replace(", ", ",") for item in elements]
 
 
 def nesting_depth(shape: str) -> int:
-    """Return how deep a shape is nested at its beginning: 0 for a scalar, 2 for `list[list[int]]`."""
-    return shape.partition(",")[0].count("[")
+    """Return how deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
+    inner = _split_shape(shape)
+    return 0 if inner is None else 1 + max((nesting_depth(item) for item in inner[1][:1]), default=0)
