@@ -362,7 +362,7 @@ MODELS = {
     "values in a task": each(
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
-        offline_words.content_stems, partial(split_clauses, limit=4),
+        offline_words.content_stems, result_conversions.find_callables, partial(split_clauses, limit=4),
         lambda text: result_conversions.find_conversions(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),

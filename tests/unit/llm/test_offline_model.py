@@ -299,3 +299,22 @@ async def test_it_carries_a_task_through_the_pipeline(text, check, outcome):
     run = a_run(OfflineModel(knowledge), text, check=check, knowledge=knowledge, candidates=5, solution_rounds=12)
     ending = await run_task(run)
     assert ending.verdict.outcome == outcome
+
+
+async def test_data_of_an_example_is_no_part_of_a_solution_whose_check_tests_little():
+    doc = "Join words.\n\n>>> join(['x', 'y'], sep='--')\n'x--y'\n"
+    apis = (ApiDoc("texts.join", "function", "(words, sep=' ')", doc, "texts", "1"),)
+    task = Task("Join the words 'red' and 'blue'; store it in `joined`", ("texts",), check="assert 'red' in joined")
+    assert all("--" not in code for code in await proposed(task, apis))
+
+
+@pytest.mark.parametrize(
+    ("call", "type_"),
+    [("mode()", "int"), ("mode([7, 1, 4])", "list")],
+    ids=["without the task's value", "of another kind"],
+)
+async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
+    made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
+    task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
+    [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))
+    assert "m = median([7, 1, 4])" in parse_code(reply.text)

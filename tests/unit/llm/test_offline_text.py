@@ -2,6 +2,7 @@
 
 import pytest
 
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_conversions
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values
 
@@ -61,3 +62,24 @@ def test_what_becomes_of_each_group_stays_with_the_grouping():
     assert len(split_clauses("Group df by city and compute the mean of temp; store it in `m`", limit=8)) == 1
     assert len(split_clauses("Load the words, group them by length and count each group", limit=8)) == 2
     assert len(split_clauses("Group df by city and draw the result", limit=8)) == 2
+
+
+def test_given_names_and_two_lists_joined_by_and():
+    x, y = find_values("Fit X = [[1], [2]], y = [2, 4]")
+    assert (x.name, y.name) == ("X", "y")
+    assert [value.code for value in find_values("multiply [[1]] and [[2]]")] == ["[[1]]", "[[2]]"]
+
+
+def test_wording_suggests_what_to_do_with_a_result():
+    def best(text, type_):
+        found = find_conversions(text, type_)
+        return min(found, key=found.__getitem__)
+
+    assert best("store them as lists", "list[tuple[int,int]]") == "[list(item) for item in {x}]"
+    assert best("store it", "generator") == "list({x})"
+    assert best("store it", "int") == "{x}"
+    assert find_callables("keep numbers greater than 3") == ("lambda x: x > 3",)
+
+
+def test_lists_after_a_plural_are_a_sequence():
+    assert "[['a', 1], ['b', 2]]" in [value.code for value in find_values("the rows ['a', 1] and ['b', 2]")]

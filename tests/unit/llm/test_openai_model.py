@@ -269,3 +269,12 @@ async def test_closing_early_ends_the_requests():
         assert under_way == {2, 3}
         await replies.aclose()
         assert not under_way
+
+
+async def test_a_sampling_parameter_that_the_model_refuses_is_left_out():
+    def answer(body):
+        if "temperature" in body:
+            return refusal(400, "Unsupported value: 'temperature' does not support 0.8 with this model.")
+        return streamed(delta(content="x", finish="stop"))
+
+    assert texts(await answers(model(answer), ask(temperature=0.8))) == ["x"]
