@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.export.markdown_html import adapt_fragment, shown_html
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
-from exploracoder_jupyter.trace.comparing.output_parts import join_lines
+from exploracoder_jupyter.trace.comparing.output_comparison import join_lines
 
 _COLOR_STYLE: Final = re.compile(r"(?:color|background)\s*[:=]", re.IGNORECASE)
 

@@ -1,7 +1,7 @@
 """Runs this interpreter as a sibling: an IPython kernel with limited output that reports what its cells have done.
 
 Started as `python kernel_agent.zip LIMITS kernel_startup OPTIONS KERNEL_ARGUMENT...`. OPTIONS is JSON: `output`
-(characters in one message), `variables` (a folder written by `variable_files.dump`, or null), `pickled` (whether it
+(characters in one message), `variables` (a folder written by `variable_encoding.dump`, or null), `pickled` (whether it
 may contain pickles), `reap` (adopt orphans, for use without a process namespace), `forks` (provide a function that
 forks this kernel). After start-up this package does not affect what the cells import.
 """
@@ -13,7 +13,7 @@ import json
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent import variable_files
+from exploracoder_jupyter.kernel_agent import variable_encoding
 from exploracoder_jupyter.kernel_agent.confinement import child_processes, exit_with_starter
 from exploracoder_jupyter.kernel_agent.forking import kernel_fork
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
@@ -33,7 +33,7 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     app: Any = IPKernelApp.instance()
     app.initialize(arguments)
     if options.get("variables"):
-        app.shell.user_ns.update(variable_files.load(options["variables"], pickled=options.get("pickled", False)))
+        app.shell.user_ns.update(variable_encoding.load(options["variables"], pickled=options.get("pickled", False)))
     cell_report.CellReporter.of(app.shell)
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(kernel_fork.fork, app.shell)

@@ -88,7 +88,7 @@ async def open_siblings(
     """Open the siblings of one run, made in the best way that is safe here.
 
     `setup` is code that a fresh kernel runs first; `variables` a folder written by
-    `kernel_agent.variable_files.dump`. Raises MissingRequirement: the settings require something that this machine
+    `kernel_agent.variable_encoding.dump`. Raises MissingRequirement: the settings require something that this machine
     or this caller cannot provide; KernelError: no kernel could be started or forked."""
     async with AsyncExitStack() as stack:
         if sandbox.gateway:

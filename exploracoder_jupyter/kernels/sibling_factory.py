@@ -36,7 +36,7 @@ class SiblingFactory:
     snapshot: Snapshot
     context: zmq.asyncio.Context
     variables: Path | None = None
-    """Folder written by `kernel_agent.variable_files.dump`, loaded into every sibling."""
+    """Folder written by `kernel_agent.variable_encoding.dump`, loaded into every sibling."""
     _serial: count[int] = field(default_factory=count)
 
     async def start(self) -> Sibling:

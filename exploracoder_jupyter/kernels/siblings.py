@@ -25,7 +25,7 @@ class Siblings(ABC):
 
     def __init__(self, sandbox: Sandbox, *, workdir: Path, setup: str = "", variables: Path | None = None) -> None:
         """`setup` is code that a fresh kernel runs first; `variables` a folder written by
-        `kernel_agent.variable_files.dump`."""
+        `kernel_agent.variable_encoding.dump`."""
         self.sandbox, self._workdir = sandbox, workdir.resolve()
         self._setup, self._variables = setup, variables
         self._stack = AsyncExitStack()

@@ -21,12 +21,17 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
-from exploracoder_jupyter.trace.comparing.output_comparison import (
+from exploracoder_jupyter.trace.comparing.execution_comparison import (
     ComparableResult,
     comparable_result,
     describe_difference,
 )
-from exploracoder_jupyter.trace.comparing.output_parts import Text, describe_part_difference, join_lines, map_strings
+from exploracoder_jupyter.trace.comparing.output_comparison import (
+    Text,
+    describe_part_difference,
+    join_lines,
+    map_strings,
+)
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, generated_metadata
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor

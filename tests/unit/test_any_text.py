@@ -100,7 +100,7 @@ from exploracoder_jupyter.text import characters, html_tree, tokenizer
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
-from exploracoder_jupyter.trace.comparing import output_comparison
+from exploracoder_jupyter.trace.comparing import execution_comparison
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 from exploracoder_jupyter.trace.module_distributions import imported_modules, unconditional_imports
 from exploracoder_jupyter.trace.recorded_executions import executions
@@ -431,12 +431,12 @@ def of_comparisons(text):
     ok, failed = (item.observation for item in seen(text))
     outputs = ({"output_type": "stream", "name": "stdout", "text": text}, *sanitize([rich(text)]))
     one, other = (
-        output_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
-        output_comparison.comparable_result(failed, day=day),
+        execution_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
+        execution_comparison.comparable_result(failed, day=day),
     )
     return (
-        output_comparison.compare_with_record(one, [other, one]),
-        output_comparison.describe_difference(one, other),
+        execution_comparison.compare_with_record(one, [other, one]),
+        execution_comparison.describe_difference(one, other),
         normalize(text, day=day),
     )
 

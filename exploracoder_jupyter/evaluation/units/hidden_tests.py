@@ -18,7 +18,7 @@ from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.solving.user_check_equality import rewrite_equality
+from exploracoder_jupyter.pipeline.solving.user_check_equality_rewrite import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.text.python_code import parse_python
 

@@ -15,7 +15,7 @@ from typing import Literal
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.kernel_agent.variable_files import VariableTransferError, dump
+from exploracoder_jupyter.kernel_agent.variable_encoding import VariableTransferError, dump
 
 Forks = Literal["will", "may", "never"]
 """Whether experiments start from a fork of this kernel."""

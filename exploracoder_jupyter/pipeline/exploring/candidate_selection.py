@@ -26,7 +26,7 @@ from exploracoder_jupyter.pipeline.exploring.result_agreement import (
 )
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail
+from exploracoder_jupyter.pipeline.solving.user_check_assertion_rewrite import can_fail
 from exploracoder_jupyter.text.python_code import parse_python
 
 _STATES: Final = re.compile(

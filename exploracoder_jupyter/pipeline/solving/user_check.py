@@ -3,7 +3,7 @@
 Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check fails. A
 check that cannot fail is rejected, so that a run is never `solved` without anything being checked. Equality without a
 truth value is decided by content, and the variables that the check compares with are protected from the program (see
-`user_check_equality`).
+`user_check_equality_rewrite`).
 
 An example in the text of the task is a check too if its result can be compared: doctests, assertions, calls with a
 literal. Examples in prose, such as "has the rows A and B", cannot be compared by a program; the strategy
@@ -25,8 +25,13 @@ from typing import Final
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Task, Unmet
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.solving.user_check_equality import find_goldens, rewrite_equality, snapshot_code
-from exploracoder_jupyter.pipeline.solving.user_check_rewrite import can_fail, no_assertion_error, rewrite_assertions
+from exploracoder_jupyter.pipeline.solving.user_check_assertion_rewrite import (
+    can_fail,
+    no_assertion_error,
+    rewrite_assertions,
+)
+from exploracoder_jupyter.pipeline.solving.user_check_equality_rewrite import rewrite_equality
+from exploracoder_jupyter.pipeline.solving.user_check_goldens import find_goldens, snapshot_code
 
 _CAME_OUT: Final = "The example that the task states came out."
 _MISSED: Final = "The program ran, but the example of the task did not give what the task states."

@@ -24,7 +24,7 @@ from exploracoder_jupyter.repository.reading.class_hierarchy import (
     inherited_members,
     lineage,
 )
-from exploracoder_jupyter.repository.reading.code_search import CodePiece, CodeSearch
+from exploracoder_jupyter.repository.reading.code_ranking import CodePiece, CodeSearch
 from exploracoder_jupyter.repository.reading.missing_imports import suggest_imports, undefined_names
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition

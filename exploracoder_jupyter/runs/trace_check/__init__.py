@@ -50,12 +50,12 @@ from exploracoder_jupyter.runs.trace_check.starting_state import (
     run_setup,
 )
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.comparing.output_comparison import (
+from exploracoder_jupyter.trace.comparing.execution_comparison import (
     Comparison,
     comparable_result,
     compare_with_record,
 )
-from exploracoder_jupyter.trace.comparing.output_parts import TOLERANCE
+from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE
 from exploracoder_jupyter.trace.recorded_executions import Execution
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
 from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record

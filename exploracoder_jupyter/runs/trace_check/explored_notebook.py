@@ -18,7 +18,7 @@ from nbformat.validator import isvalid
 from exploracoder_jupyter.core.configuration.explore_options import split_call
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace import generated_metadata, journal_path
-from exploracoder_jupyter.trace.comparing.output_parts import join_lines
+from exploracoder_jupyter.trace.comparing.output_comparison import join_lines
 from exploracoder_jupyter.trace.edit_detection import edited_cell_names
 from exploracoder_jupyter.trace.storage.stored_records import run_metadata
 from exploracoder_jupyter.trace.trace_paths import FOLDER

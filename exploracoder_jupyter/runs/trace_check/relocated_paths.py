@@ -14,7 +14,7 @@ from pathlib import Path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.trace.comparing.output_parts import map_strings
+from exploracoder_jupyter.trace.comparing.output_comparison import map_strings
 from exploracoder_jupyter.trace.trace_paths import FOLDER
 
 _HOME = re.compile(r"(?:(?<![\w.~/)}\\-])|(?<=\\[abfnrtv])|(?<=file://)|(?<=:///))~(?=/)")

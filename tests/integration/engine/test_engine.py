@@ -14,7 +14,7 @@ import pytest
 
 from exploracoder_jupyter.engine import Engine as InProcess
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
-from exploracoder_jupyter.kernel_agent.variable_files import dump
+from exploracoder_jupyter.kernel_agent.variable_encoding import dump
 from exploracoder_jupyter.protocol.engine_messages import (
     KernelForked,
     LiveOffer,

@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 import pytest
 
-from exploracoder_jupyter.kernel_agent import variable_files
+from exploracoder_jupyter.kernel_agent import variable_encoding
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience, wait_until_async
@@ -56,7 +56,7 @@ def workdir(tmp_path_factory):
 async def siblings(level, workdir, tmp_path_factory, anyio_backend):
     given = {"n": 3, "grid": np.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
     sent = tmp_path_factory.mktemp("given") / "sent"
-    variable_files.dump(given, given, str(sent))
+    variable_encoding.dump(given, given, str(sent))
     setup = "import math\nm = n + 1"
     async with open_engine(level, LIMITS, workdir=workdir, setup=setup, variables=sent) as siblings:
         yield siblings

@@ -21,7 +21,7 @@ from pydantic import SecretStr
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
-from exploracoder_jupyter.kernel_agent import variable_files
+from exploracoder_jupyter.kernel_agent import variable_encoding
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
@@ -242,7 +242,7 @@ async def test_cancelling_a_run_deletes_its_kernel(siblings, server):
 async def test_variables_setup_bounds_and_floods(server, tmp_path):
     numpy = pytest.importorskip("numpy")
     given = {"n": 3, "grid": numpy.arange(4).reshape(2, 2), "deep": {"k": [1, (2, 3)]}}
-    variable_files.dump(given, given, str(tmp_path / "sent"))
+    variable_encoding.dump(given, given, str(tmp_path / "sent"))
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "large.bin").write_bytes(os.urandom(1_500_000))
     async with RemoteSiblings(

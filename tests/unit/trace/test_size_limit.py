@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import find_problems, load, render, trace_document
-from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace.comparing.execution_comparison import comparable_result, compare_with_record
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from exploracoder_jupyter.trace.comparing.output_parts import texts_match
+from exploracoder_jupyter.trace.comparing.output_comparison import texts_match
 from exploracoder_jupyter.trace.comparing.text_normalization import normalize
 
 DAY = date(2026, 11, 22)

@@ -97,7 +97,7 @@ def _assertion(node: ast.stmt) -> str:
     assert isinstance(node, ast.Expr)
     value, text = node.value, ast.unparse(node.value)
     if isinstance(value, ast.Compare) and len(value.ops) == 1 and isinstance(value.ops[0], ast.Eq | ast.NotEq):
-        return f"assert {text}"  # `user_check_equality` reports the actual value
+        return f"assert {text}"  # `user_check_equality_rewrite` reports the actual value
     if isinstance(value, ast.Compare) and len(value.ops) == 1:
         left = ast.unparse(value.left)
         value.left = ast.Name("_got", ast.Load())

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.variable_files import VariableTransferError, dump, load
+from exploracoder_jupyter.kernel_agent.variable_encoding import VariableTransferError, dump, load
 
 
 def carried(value, folder):

@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.output_comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace.comparing.execution_comparison import comparable_result, compare_with_record
 from tests.unit.factories import shown, stream
 
 DAY = date(2026, 11, 22)

@@ -1,46 +1,23 @@
-"""Equality in checks that works for arrays, frames and NaN, and protection of the user's variables compared with.
+"""Rewrites equality in checks so that it works for arrays, frames and NaN.
 
 When a check evaluates the truth of `a == b`, `kernel_agent.value_equality.values_equal` decides it; its source runs
-with the check. A variable of the user's that the check compares the result with (a golden) is copied before the program
-runs and restored before the check does, so that a program cannot pass by assigning to it or changing it.
+with the check. The copies of goldens (`user_check_goldens`) are restored before.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from importlib import resources
 
-from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.pipeline.solving.user_check_goldens import SNAPSHOT_NAME, names_of
 
 _HELPER_NAME = "_explora_same"
-_SNAPSHOT_NAME = "_explora_kept"
 _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(value, type))
 _QUANTIFIERS = ("all", "any")
 _MOST_SHOWN = 300
-
-_SNAPSHOT = """
-def {kept}(names):
-    import copy, types
-    copies, known, failed = {{}}, {{}}, []
-    for name in names:
-        if name not in globals():
-            continue
-        value = copies[name] = globals()[name]
-        if isinstance(value, types.ModuleType):
-            continue
-        try:
-            copies[name] = copy.deepcopy(value, known)
-        except Exception as error:
-            failed.append(f"{{name}} ({{type(error).__name__}})")
-    globals()["{kept}"] = copies
-    if failed:
-        raise TypeError("no copy could be made of " + ", ".join(failed))
-{kept}({names!r})
-"""
 
 
 def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
@@ -52,7 +29,7 @@ def rewrite_equality(code: str, goldens: Sequence[str] = ()) -> str:
     tree = ast.parse(code)
     rewriter = _EqualityRewriter(_wanted_names(tree, goldens))
     tree = rewriter.visit(tree)
-    first = [f"{name} = {_SNAPSHOT_NAME}[{name!r}]" for name in goldens]
+    first = [f"{name} = {SNAPSHOT_NAME}[{name!r}]" for name in goldens]
     if not rewriter.found:
         return _insert_after_futures(ast.parse(code), first) if first else code
     return _insert_after_futures(ast.fix_missing_locations(tree), [*first, _helper_code()])
@@ -63,25 +40,6 @@ def _insert_after_futures(tree: ast.Module, lines: Sequence[str]) -> str:
     futures = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     rest = [node for node in tree.body if node not in futures]
     return "\n".join([*map(ast.unparse, futures), *lines, *map(ast.unparse, rest)])
-
-
-def find_goldens(code: str, task: Task) -> tuple[str, ...]:
-    """Return the user's variables that the check compares results with, except those that the task itself mentions."""
-    users = {name for name in task.uses if not re.search(rf"\b{re.escape(name)}\b", task.text)}
-    users.discard(task.solution_name or "")
-    found: set[str] = set()
-    for given, wanted in _comparisons(ast.parse(code)):
-        right, left = _names(wanted) & users, _names(given) & users
-        if right and _names(given) - right:
-            found |= right
-        elif left and not right and _names(wanted):
-            found |= left
-    return tuple(sorted(found))
-
-
-def snapshot_code(names: tuple[str, ...]) -> str:
-    """Return code that copies these variables; it raises TypeError after copying the others if one cannot be copied."""
-    return _SNAPSHOT.format(kept=_SNAPSHOT_NAME, names=names)
 
 
 @cache
@@ -97,18 +55,6 @@ def _helper_code() -> str:
     return "\n".join([*lines, *[""] * 6])  # keeps the helper out of the excerpt in a traceback of the check
 
 
-def _comparisons(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield both sides of every comparison: of operators, and of calls that take both."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            yield node.left, node.comparators[0]
-        elif isinstance(node, ast.Call):
-            owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-            sides = [side for side in (*owner, *node.args) if _names(side)]
-            if len(sides) > 1:
-                yield sides[-2], sides[-1]
-
-
 def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
     """Return the names with no value from the program: goldens, types, imports, and names computed from those alone."""
     imported = [
@@ -117,7 +63,7 @@ def _wanted_names(tree: ast.Module, goldens: Sequence[str]) -> frozenset[str]:
     owned = {*goldens, *_TYPES, *((alias.asname or alias.name).split(".")[0] for alias in imported)}
     makers: dict[str, list[Set[str] | None]] = {}
     for name, value in _bindings(tree):
-        makers.setdefault(name, []).append(None if value is None else _names(value))
+        makers.setdefault(name, []).append(None if value is None else names_of(value))
     for _ in makers:
         more = {name for name, sources in makers.items() if all(one is not None and one <= owned for one in sources)}
         if more <= owned:
@@ -141,10 +87,6 @@ def _bindings(tree: ast.Module) -> Iterator[tuple[str, ast.expr | None]]:
             yield node.arg, None
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in known:
             yield node.id, None
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
 class _EqualityRewriter(ast.NodeTransformer):
@@ -200,7 +142,7 @@ class _EqualityRewriter(ast.NodeTransformer):
             changed: ast.expr = self.visit(node)
             return changed
         left, right = self.visit(node.left), self.visit(node.comparators[0])
-        self.found, self._swapped = True, _names(left) <= self._owned and not _names(right) <= self._owned
+        self.found, self._swapped = True, names_of(left) <= self._owned and not names_of(right) <= self._owned
         keywords = [ast.keyword("actual", left), ast.keyword("expected", right)]
         if self._swapped:
             keywords[0].arg, keywords[1].arg = "expected", "actual"
