@@ -2,8 +2,9 @@
 
 `values_equal(actual, expected)` replaces `actual == expected` in a check. The expected side decides, because the
 actual value comes from the program under test: an object that claims to equal everything equals nothing here, on either
-side, as not every check reveals which side is the expected one. `unittest.mock.ANY` is allowed as the expected value. The source of
-this file runs in the branch, after the program: standard library only, other libraries only if already loaded.
+side, as not every check reveals which side is the expected one. `unittest.mock.ANY` is allowed as the expected value.
+The source of this file runs in the branch, after the program: standard library only, other libraries only if already
+loaded.
 """
 
 from __future__ import annotations
