@@ -22,6 +22,7 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_facts import visible_me
 
 _SECONDS_MENTIONED = 0.02
 _SECONDS_OTHERS = 0.005
+"""Processor time: on a busy machine the clock would end before anything is measured."""
 
 
 class Snapshot(NamedTuple):
@@ -49,13 +50,13 @@ def take_snapshot(namespace: Mapping[str, Any], code: str) -> dict[str, Snapshot
     mentioned = {name: others.pop(name) for name in mentioned_names(code) if name in others}
     found = {}
     for values, seconds in ((mentioned, _SECONDS_MENTIONED), (others, _SECONDS_OTHERS)):
-        deadline = time.monotonic() + seconds
+        deadline = time.thread_time() + seconds
         found.update({name: Snapshot(id(value), _measure(value, deadline)) for name, value in values.items()})
     return found
 
 
 def _measure(value: Any, deadline: float) -> str | None:
-    if time.monotonic() >= deadline:
+    if time.thread_time() >= deadline:
         return None
     try:
         known = summarizer_registry.find(value)
