@@ -83,10 +83,12 @@ async def run_story(folder, transport):
             for way in WAYS:
                 await branch_off(kernel, way, story)
             await kernel.run("pass")  # IPython ends its history's thread at a fork, and begins another at the next cell
-            with anyio.move_on_after(patience(5)):
-                while kernel.census() != story.censuses[0]:
+            census = kernel.census()
+            with anyio.move_on_after(patience(5)):  # SQLite opens the folder of the history for a moment, too
+                while census != story.censuses[0]:
                     await anyio.sleep(0.05)
-            story.censuses.append(kernel.census())
+                    census = kernel.census()
+            story.censuses.append(census)
             await look_again(kernel, story)
             story.strays = kernel.strays
     with sqlite3.connect(folder / "ipython" / "profile_default" / "history.sqlite") as database:
