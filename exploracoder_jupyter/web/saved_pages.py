@@ -90,8 +90,9 @@ class SavedPages:
         pages: dict[str, Page] = {}
         texts: list[str] = []
         for path in islice(_walk_folder(self._folder), _MAX_ENTRIES):
-            page = self._page(path, pages) if len(pages) < MAX_SAVED_PAGES else None
-            if page is None:
+            if len(pages) >= MAX_SAVED_PAGES:
+                break
+            if (page := self._page(path, pages)) is None:
                 continue
             pages[page.address] = page
             for section in extract_content(page).sections:

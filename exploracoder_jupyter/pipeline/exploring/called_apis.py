@@ -32,10 +32,12 @@ def find_called_apis(
     `types` maps variables to observed type paths (`{"G": "networkx.classes.graph.Graph"}`); `before` is the code that
     ran earlier in the session, whose imports are still valid.
     """
-    aliases = {name: path for cell in (*before, code) for name, path in import_aliases(parse_python(cell)).items()}
+    tree = parse_python(code)
+    trees = (*map(parse_python, before), tree)
+    aliases = {name: path for cell in trees for name, path in import_aliases(cell).items()}
     methods = {api.name: api.path for api in reversed(list(recommended)) if api.kind in ("method", "property")}
     found: dict[str, None] = {}
-    for node in ast.walk(parse_python(code)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (path := _resolve(node.func, aliases, types or {}, methods, knowledge)):
             found[path] = None
     return tuple(found)

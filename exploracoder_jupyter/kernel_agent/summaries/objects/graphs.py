@@ -13,9 +13,10 @@ from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryO
 _SAMPLE_SIZE = 500
 _MAX_ITEMS = 8
 _MAX_EDGES = 4
-_MAX_COUNTED_NODES, _MAX_COUNTED_VIEW_NODES = 100_000, 2_000
+_MAX_COUNTED_NODES = 100_000
 """Above this many nodes, counting the edges takes too long."""
 _MAX_MEASURED_NODES = 2000
+"""The same after each cell, and in views."""
 
 
 def _describe_graph(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -23,7 +24,7 @@ def _describe_graph(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
     kind = ("directed" if graph.is_directed() else "undirected") + (", multi" if graph.is_multigraph() else "")
     count = "edges not counted"
     is_view = hasattr(graph, "_graph")  # which filters each edge that is counted
-    if nodes <= (_MAX_COUNTED_VIEW_NODES if is_view else _MAX_COUNTED_NODES):
+    if nodes <= (_MAX_MEASURED_NODES if is_view else _MAX_COUNTED_NODES):
         edges = graph.number_of_edges()
         density = edges * (1 if graph.is_directed() else 2) / (nodes * (nodes - 1)) if nodes > 1 else None
         count = f"{edges:,} edges" + (f", density {density:.3g}" if density is not None else "")
