@@ -2,8 +2,8 @@
 import * as React from 'react';
 
 import type { CandidateView, RunView, SubtaskView } from '../messages';
-import { TextWithCode } from '../sidebar/TextWithCode';
-import { useTrans } from '../sidebar/sidebarContext';
+import { TextWithCode } from '../shared/TextWithCode';
+import { useTrans } from '../shared/translation';
 import type { IResultGroup } from './resultGroups';
 
 export function BoardHeader(props: {

@@ -1,10 +1,10 @@
 /** The code of a candidate. Lines that differ from the base are marked by signs and elements, not by color alone. */
 import * as React from 'react';
 
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { useBoardServices } from './boardContext';
-import type { ICodePart } from './codeDiff';
-import { compareCode } from './codeDiff';
+import type { ICodePart } from '../shared/codeDiff';
+import { compareCode } from '../shared/codeDiff';
 
 export const CodeView = React.memo(
   (props: {

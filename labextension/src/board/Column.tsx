@@ -4,10 +4,10 @@ import * as React from 'react';
 
 import type { CandidateView } from '../messages';
 import { ActionButton } from '../sidebar/ActionButton';
-import { formatSeconds } from '../sidebar/format';
-import { StatusGlyph } from '../sidebar/icons';
-import { useTrans } from '../sidebar/sidebarContext';
-import { candidateStatusLabel } from '../sidebar/statusLabels';
+import { formatSeconds } from '../shared/format';
+import { StatusGlyph } from '../shared/icons';
+import { useTrans } from '../shared/translation';
+import { candidateStatusLabel } from '../shared/statusLabels';
 import type { ICandidateContent } from './candidateContents';
 import { CodeView } from './CodeView';
 import { EditForm } from './EditForm';

@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 import * as React from 'react';
 
 import { ActionButton } from '../sidebar/ActionButton';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { useBoardServices } from './boardContext';
 
 interface IEditForm {

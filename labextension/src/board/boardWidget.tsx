@@ -6,7 +6,7 @@ import { Throttler } from '@lumino/polling';
 import * as React from 'react';
 
 import type { INotebookExplorations } from '../link/explorationInterface';
-import { TranslationContext } from '../sidebar/sidebarContext';
+import { TranslationContext } from '../shared/translation';
 import type { Drafts } from './Board';
 import { Board } from './Board';
 import type { IBoardServices } from './boardContext';

@@ -7,9 +7,9 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import type { INotebookExplorations } from '../link/explorationInterface';
-import { confirmChoice } from '../explorations/sharedWording';
+import { confirmChoice } from '../shared/sharedWording';
 import type { RunView, SubtaskView } from '../messages';
-import { explorationIcon } from '../sidebar/icons';
+import { explorationIcon } from '../shared/icons';
 import { BoardWidget } from './boardWidget';
 
 const MIME_TYPE = 'text/x-ipython';

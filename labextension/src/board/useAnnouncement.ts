@@ -3,7 +3,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import * as React from 'react';
 
 import type { SubtaskView } from '../messages';
-import { candidateStatusLabel } from '../sidebar/statusLabels';
+import { candidateStatusLabel } from '../shared/statusLabels';
 
 /** The latest change: another candidate is carried forward, or an edited one has run. Empty at first. */
 export function useAnnouncement(

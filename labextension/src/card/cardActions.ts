@@ -8,7 +8,7 @@ import { COMPARE } from '../link/explorationInterface';
 import { CommandIDs, reportProblem } from '../explorations/explorationCommands';
 import type { NotebookExplorations } from '../explorations/notebookExplorations';
 import { showCell } from '../generatedCells/notebookActions';
-import { insertedMessage, notify } from '../explorations/sharedWording';
+import { insertedMessage, notify } from '../shared/sharedWording';
 import type { Done, RunView } from '../messages';
 import type { CardAction, ICardSubject } from './cardButtons';
 

@@ -4,7 +4,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { IActionButton } from '../generatedCells/domElements';
-import { insertLabel } from '../explorations/sharedWording';
+import { insertLabel } from '../shared/sharedWording';
 import type { RunView } from '../messages';
 import { acceptsControls } from '../link/controlAvailability';
 

@@ -10,7 +10,7 @@ import { showCell } from '../generatedCells/notebookActions';
 import { isFinished } from '../link/runStatus';
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView } from '../messages';
-import { runStatusLabel } from '../sidebar/statusLabels';
+import { runStatusLabel } from '../shared/statusLabels';
 
 const MAX_TASK_LENGTH = 80;
 

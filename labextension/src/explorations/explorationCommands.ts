@@ -26,7 +26,7 @@ import {
   insertedMessage,
   removedMessage,
   notify
-} from './sharedWording';
+} from '../shared/sharedWording';
 
 export const CommandIDs = {
   remove: 'exploracoder:remove',

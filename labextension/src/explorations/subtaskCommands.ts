@@ -7,7 +7,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { reportProblem } from './explorationCommands';
 import { isFinished } from '../link/runStatus';
 import { markOf } from '../generatedCells/generatedCell';
-import { replacementWarning } from './sharedWording';
+import { replacementWarning } from '../shared/sharedWording';
 import type {
   INotebookExplorations,
   IExplorations

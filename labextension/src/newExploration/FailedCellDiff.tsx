@@ -1,9 +1,9 @@
 /** The end of an exploration of an error: how the solution differs from the cell that failed. */
 import * as React from 'react';
 
-import { compareCode, ICodePart } from '../board/codeDiff';
+import { compareCode, ICodePart } from '../shared/codeDiff';
 import type { RunView } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import type { IFormServices } from './formServicesToken';
 
 export function FailedCellDiff(props: {

@@ -1,7 +1,7 @@
 /** The form for a new exploration in place of the runs. */
 import * as React from 'react';
 
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import type { IFormServices } from './formServicesToken';
 import { TaskForm } from './TaskForm';
 

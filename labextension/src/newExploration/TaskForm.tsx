@@ -1,12 +1,12 @@
 /** The form that starts an exploration: it writes the calling cell into the notebook and runs it. */
 import * as React from 'react';
 
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { ITask, splitLibraries } from './callingCellSource';
 import { Combobox } from './Combobox';
 import { EFFORTS, effortLabels } from './effortLabels';
 import type { IFormServices } from './formServicesToken';
-import { Field, noteId } from './Field';
+import { Field, noteId } from '../shared/Field';
 import { ILibraryNames, suggestLibraries } from './librarySuggestions';
 
 const EXAMPLE_CHECK = 'assert length == 5';

@@ -4,7 +4,7 @@ import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { SHOW_SIDEBAR } from '../sidebar/hostServices';
-import { explorationIcon } from '../sidebar/icons';
+import { explorationIcon } from '../shared/icons';
 import type { ITask } from './callingCellSource';
 import type { IFormServices } from './formServicesToken';
 

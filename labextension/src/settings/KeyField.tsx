@@ -1,9 +1,9 @@
 /** The key of the endpoint: it can be set and removed, and is never shown. */
 import * as React from 'react';
 
-import { Field, noteId } from '../newExploration/Field';
+import { Field, noteId } from '../shared/Field';
 import type { SettingsView } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 
 export function KeyField(props: {
   view: SettingsView;

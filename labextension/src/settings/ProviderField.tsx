@@ -1,9 +1,9 @@
 /** The endpoint: chosen from those found on this machine and well-known ones, or entered. */
 import * as React from 'react';
 
-import { Field, noteId } from '../newExploration/Field';
+import { Field, noteId } from '../shared/Field';
 import type { FoundModels } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { LOCAL, REMOTE } from './providers';
 
 const OTHER = 'other';

@@ -4,9 +4,9 @@ import * as React from 'react';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
 import { effortLabels } from '../newExploration/effortLabels';
-import { Field, noteId } from '../newExploration/Field';
+import { Field, noteId } from '../shared/Field';
 import type { SettingView } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 
 const EFFORT = 'exploration.effort';
 

@@ -5,10 +5,10 @@
 import * as React from 'react';
 
 import { Combobox } from '../newExploration/Combobox';
-import { Field, noteId } from '../newExploration/Field';
+import { Field, noteId } from '../shared/Field';
 import type { FoundModels, SettingsView } from '../messages';
 import { ActionButton } from '../sidebar/ActionButton';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { KeyField } from './KeyField';
 import { ProviderField } from './ProviderField';
 import type { SettingsClient } from './settingsClient';

@@ -4,7 +4,7 @@ import * as React from 'react';
 import type { IFormServices } from '../newExploration/formServicesToken';
 import type { LinkStatus } from '../link/explorationInterface';
 import type { SettingsView } from '../messages';
-import { useTrans } from '../sidebar/sidebarContext';
+import { useTrans } from '../shared/translation';
 import { SettingsClient } from './settingsClient';
 import { SettingsForm } from './SettingsForm';
 

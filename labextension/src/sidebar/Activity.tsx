@@ -3,7 +3,7 @@
  */
 import * as React from 'react';
 
-import { TextWithCode, stripBackticks } from './TextWithCode';
+import { TextWithCode, stripBackticks } from '../shared/TextWithCode';
 
 /** Milliseconds between two announcements. */
 const ANNOUNCE_INTERVAL = 4000;

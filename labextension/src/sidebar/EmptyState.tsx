@@ -7,8 +7,8 @@ import { SettingsButton } from './NavigationBar';
 import { TaskForm } from '../newExploration/TaskForm';
 import type { LinkStatus } from '../link/explorationInterface';
 import { exampleCells } from './example';
-import type { IHostServices } from './sidebarContext';
-import { useTrans } from './sidebarContext';
+import type { IHostServices } from './hostServices';
+import { useTrans } from '../shared/translation';
 
 /** Matches options, within which lines are not broken. */
 const OPTION = /(--\w+)/;

@@ -3,7 +3,7 @@
  */
 import * as React from 'react';
 
-import { useTrans } from './sidebarContext';
+import { useTrans } from '../shared/translation';
 
 export function FormButtons(props: {
   submit: string;

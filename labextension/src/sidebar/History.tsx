@@ -5,12 +5,12 @@ import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
 import type { RunView, TraceView } from '../messages';
-import { truncate, formatTime } from './format';
-import type { IHostServices } from './sidebarContext';
-import { useTrans } from './sidebarContext';
-import { StatusGlyph } from './icons';
-import { stripBackticks } from './TextWithCode';
-import { outcomeLabel, runStatusLabel } from './statusLabels';
+import { truncate, formatTime } from '../shared/format';
+import type { IHostServices } from './hostServices';
+import { useTrans } from '../shared/translation';
+import { StatusGlyph } from '../shared/icons';
+import { stripBackticks } from '../shared/TextWithCode';
+import { outcomeLabel, runStatusLabel } from '../shared/statusLabels';
 
 /** Number of traces that are listed until the user asks for all. */
 const VISIBLE_TRACES = 5;

@@ -15,8 +15,8 @@ import {
 } from '../link/controlAvailability';
 import { ActionButton } from './ActionButton';
 import type { IControlRequests } from './controlRequests';
-import type { IHostServices } from './sidebarContext';
-import { useTrans } from './sidebarContext';
+import type { IHostServices } from './hostServices';
+import { useTrans } from '../shared/translation';
 import type { Item } from './planItems';
 import { ReplaceForm, RetryForm } from './RetryForm';
 

@@ -4,7 +4,7 @@ import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
-import { useTrans } from './sidebarContext';
+import { useTrans } from '../shared/translation';
 import type {
   SidebarPage,
   IFormServices

@@ -7,7 +7,7 @@ import type { RunView } from '../messages';
 import { ActionButton } from './ActionButton';
 import type { DraftEdit, IPlanDraft, IDraftStep } from './planDraft';
 import { createDraft, reduceDraft, draftTitles } from './planDraft';
-import { useTrans } from './sidebarContext';
+import { useTrans } from '../shared/translation';
 
 /** The control of a step to focus after rendering. */
 interface IFocus {

@@ -7,7 +7,7 @@ import * as React from 'react';
 import { isFinished } from '../link/runStatus';
 import type { IRunCell } from '../link/explorationInterface';
 import type { RunView } from '../messages';
-import { useTrans } from './sidebarContext';
+import { useTrans } from '../shared/translation';
 import type { Folds, Item } from './planItems';
 import { planItems } from './planItems';
 import { treeAction } from './treeKeys';

@@ -4,12 +4,15 @@
  */
 import * as React from 'react';
 
-import { formatSeconds } from './format';
-import { useTrans } from './sidebarContext';
-import { Chevron, StatusGlyph } from './icons';
+import { formatSeconds } from '../shared/format';
+import { useTrans } from '../shared/translation';
+import { Chevron, StatusGlyph } from '../shared/icons';
 import type { CandidateView, SubtaskView } from '../messages';
-import { TextWithCode } from './TextWithCode';
-import { candidateStatusLabel, subtaskStatusLabel } from './statusLabels';
+import { TextWithCode } from '../shared/TextWithCode';
+import {
+  candidateStatusLabel,
+  subtaskStatusLabel
+} from '../shared/statusLabels';
 
 /** The props of all rows. */
 interface IRow {

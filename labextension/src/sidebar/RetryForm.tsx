@@ -4,9 +4,9 @@
  */
 import * as React from 'react';
 
-import { replacementWarning } from '../explorations/sharedWording';
+import { replacementWarning } from '../shared/sharedWording';
 import { FormButtons } from './FormButtons';
-import { useTrans } from './sidebarContext';
+import { useTrans } from '../shared/translation';
 
 export function RetryForm(props: {
   /** Whether the run has ended, so that its cells are replaced. */

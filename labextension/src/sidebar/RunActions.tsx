@@ -22,10 +22,10 @@ import {
   insertLabel,
   keepSolutionLabel,
   removedMessage
-} from '../explorations/sharedWording';
+} from '../shared/sharedWording';
 import { FormButtons } from './FormButtons';
-import type { IHostServices } from './sidebarContext';
-import { useTrans } from './sidebarContext';
+import type { IHostServices } from './hostServices';
+import { useTrans } from '../shared/translation';
 
 interface IRunActions {
   run: RunView;

@@ -13,11 +13,11 @@ import {
   formatCount,
   percentage,
   formatDuration
-} from './format';
-import { useTrans } from './sidebarContext';
-import { StatusGlyph } from './icons';
-import { TextWithCode } from './TextWithCode';
-import { runStatusLabel } from './statusLabels';
+} from '../shared/format';
+import { useTrans } from '../shared/translation';
+import { StatusGlyph } from '../shared/icons';
+import { TextWithCode } from '../shared/TextWithCode';
+import { runStatusLabel } from '../shared/statusLabels';
 
 /** A task with more characters or lines is truncated. */
 const MAX_TASK_LENGTH = 160;

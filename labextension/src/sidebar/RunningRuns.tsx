@@ -5,10 +5,10 @@ import * as React from 'react';
 
 import { isFinished } from '../link/runStatus';
 import type { RunView } from '../messages';
-import { truncate } from './format';
-import { useTrans } from './sidebarContext';
-import { stripBackticks } from './TextWithCode';
-import { runStatusLabel } from './statusLabels';
+import { truncate } from '../shared/format';
+import { useTrans } from '../shared/translation';
+import { stripBackticks } from '../shared/TextWithCode';
+import { runStatusLabel } from '../shared/statusLabels';
 
 export function RunningRuns(props: {
   /** Oldest first. */

@@ -23,16 +23,17 @@ import { LOAD_CELL } from './example';
 import { RunningRuns, hasOtherActiveRuns } from './RunningRuns';
 import { Details, Facts, StatusLine, TaskText } from './RunHeader';
 import { History } from './History';
-import type { IHostServices, IPreferences } from './sidebarContext';
-import { useTrans } from './sidebarContext';
+import type { IHostServices } from './hostServices';
+import type { IPreferences } from './sidebarPreferences';
+import { useTrans } from '../shared/translation';
 import { SettingsPage } from '../settings/SettingsPage';
 import { ItemActions } from './ItemActions';
 import { PlanEditor } from './PlanEditor';
 import { runOfCell } from '../explorations/activeCell';
 import { PlanTree } from './PlanTree';
-import { TextWithCode } from './TextWithCode';
+import { TextWithCode } from '../shared/TextWithCode';
 import { RunActions } from './RunActions';
-import { runStatusLabel } from './statusLabels';
+import { runStatusLabel } from '../shared/statusLabels';
 
 interface ISidebarProps {
   host: IHostServices;

@@ -11,9 +11,31 @@ import { CommandRegistry } from '@lumino/commands';
 import { COMPARE } from '../link/explorationInterface';
 import type { IExplorations } from '../link/explorationInterface';
 import type { IFormServices } from '../newExploration/formServicesToken';
-import type { IHostServices } from './sidebarContext';
 import { insertExample } from './insertExample';
-import { IActiveCell, describeCell } from '../explorations/activeCell';
+import { type IActiveCell, describeCell } from '../explorations/activeCell';
+
+/** The application's services, apart from controls of runs. */
+export interface IHostServices {
+  /** Whether a notebook is open and current. */
+  readonly hasNotebook: boolean;
+  /** The notebook's active cell. */
+  readonly activeCell: IActiveCell | null;
+  /**
+   * The keyboard shortcut that leads from the notebook to the sidebar, formatted for display; empty if there is none.
+   */
+  readonly shortcut: string;
+  /** The forms of the sidebar. */
+  readonly forms: IFormServices;
+  /** Focus the notebook's active cell. */
+  focusNotebook(): void;
+  /** Open a file by its path relative to the notebook's folder. */
+  open(link: string): void;
+  insertExample(loaded: boolean): void;
+  /** Open the comparison of a subtask's candidates. */
+  compare(run: string, subtask: string): void;
+  /** Copy text to the clipboard. */
+  copy(text: string): void;
+}
 
 export const SHOW_SIDEBAR = 'exploracoder:show-sidebar';
 

@@ -23,8 +23,8 @@ import {
 import { IFormServices } from '../newExploration/formServicesToken';
 import { IExplorations } from '../link/explorationInterface';
 import { HostServices, SHOW_SIDEBAR } from './hostServices';
-import { DEFAULTS, IPreferences } from './sidebarContext';
-import { explorationIcon } from './icons';
+import { DEFAULTS, IPreferences } from './sidebarPreferences';
+import { explorationIcon } from '../shared/icons';
 import { SidebarOpener } from './sidebarOpener';
 import { SIDEBAR_ID, SidebarWidget } from './sidebarWidget';
 

@@ -8,7 +8,7 @@ import type {
   INotebookExplorations,
   IExplorations
 } from '../link/explorationInterface';
-import type { IPreferences } from './sidebarContext';
+import type { IPreferences } from './sidebarPreferences';
 
 export class SidebarOpener implements IDisposable {
   constructor(

@@ -8,9 +8,11 @@ import * as React from 'react';
 import type { IExplorations } from '../link/explorationInterface';
 import { RunClock } from './runClock';
 import { FocusKeeper } from './focusKeeper';
-import type { IHostServices, IPreferences } from './sidebarContext';
-import { DEFAULTS, TranslationContext } from './sidebarContext';
-import { explorationIcon } from './icons';
+import type { IHostServices } from './hostServices';
+import type { IPreferences } from './sidebarPreferences';
+import { DEFAULTS } from './sidebarPreferences';
+import { TranslationContext } from '../shared/translation';
+import { explorationIcon } from '../shared/icons';
 import { Sidebar } from './Sidebar';
 
 export const SIDEBAR_ID = 'exploracoder-sidebar';

@@ -1,9 +1,7 @@
 """Candidates side by side: with the keyboard alone, for people who see it in any theme or hear it, and when there are
 many."""
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
-
+from tests.e2e.browser.accessibility import BOARD, violations_by_theme
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import candidates, ended, metadata, source, text
 from tests.e2e.browser.play import Scene
@@ -21,7 +19,6 @@ SNIPPETS = [
     SAME.format(how="sorted(numbers)[len(numbers) // 2]"),
     "import statistics\nnumbers = [3, 1, 2]\nmiddle = statistics.median(number)",
 ]
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 
 
 def scenes(snippets=SNIPPETS):
@@ -35,22 +32,6 @@ def start_run(tab, server, play, *options, count=4):
     notebook.run_and_wait(0)
     notebook.run(1)
     return notebook
-
-
-@pytest.fixture
-def light(tab):
-    yield
-    tab.theme(THEMES["light"])
-
-
-def complaints(tab):
-    """What axe finds serious or critical in the board."""
-    found = Axe().run(tab.page, context=".jp-Explora-boardWidget").response["violations"]
-    return [
-        (rule["id"], [node["html"] for node in rule["nodes"]])
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    ]
 
 
 def opened(tab):
@@ -103,7 +84,6 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
     assert any("spread around 50" in text(one) for one in candidates(ended).values())
 
 
-@pytest.mark.usefixtures("light")
 def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(tab, server, play):
     script = play(*scenes())
     gate = script.hold("propose", SECOND)
@@ -112,18 +92,10 @@ def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(t
     notebook.until(lambda cells: any(metadata(one).get("selected") for one in candidates(cells).values()))
     board = opened(tab)
     board.column("1.2").locator("table").wait_for()
-    found = {}
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[name] = complaints(tab)
-        tab.shot(f"board-{name}")
+    found = violations_by_theme(tab, BOARD, "board")
     board.column("1.2").get_by_role("button", name="Edit and run…").click()
-    for name in ("light", "dark"):
-        tab.theme(THEMES[name])
-        found[f"editing {name}"] = complaints(tab)
-        tab.shot(f"board-editing-{name}")
-    assert not any(found.values()), found
-    tab.theme(THEMES["light"])
+    found |= violations_by_theme(tab, BOARD, "board-editing", ("light", "dark"))
+    assert not found
     gate.open()
     (run,) = {metadata(one)["run_id"] for one in candidates(notebook.until_ended()).values()}
     tab.until(lambda: "The run has ended" in board.root.inner_text(), "the board to say that the run has ended")

@@ -2,14 +2,11 @@
 
 import re
 
-import pytest
-from axe_playwright_python.sync_playwright import Axe
-
+from tests.e2e.browser.accessibility import CARD, violations_by_theme
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import SECOND, start_run, two_scenes
-from tests.e2e.browser.test_sidebar import THEMES
 
 SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
 FAILING = Scene("Fail.", ["import math\nmath.sqrt('four')", "raise KeyError('x')"], mended="raise KeyError('y')")
@@ -45,51 +42,24 @@ def tried(cells):
     return {cell["id"] for cell in ours(cells) if metadata(cell)["role"] not in roles}
 
 
-def complaints(tab):
-    """What axe finds serious or critical in the card, in its buttons, and in the lines of candidates."""
-    context = {"include": [[".jp-Explora-panel"], [".jp-Explora-card-buttons"], [".jp-Explora-badge"]]}
-    found = Axe().run(tab.page, context=context).response["violations"]
-    return [
-        (rule["id"], [node["html"] for node in rule["nodes"]])
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.fixture
-def light(tab):
-    yield
-    tab.theme(THEMES["light"])
-
-
-@pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
-    card, found = Card(notebook), {}
+    card = Card(notebook)
     gate.reached()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
     # Both candidates run at once: which one ends last, and is shown, is chance.
     tab.until(lambda: re.search(r"Subtask 2.*1\.[12] ran", card.root.inner_text(), re.DOTALL), "the latest output")
     assert card.buttons() == ["Stop"]
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[name] = complaints(tab)
-        tab.shot(f"card-running-{name}")
+    found = violations_by_theme(tab, CARD, "card-running")
     gate.open()
     notebook.until_ended()
     tab.until(card.button("Run here").is_visible, "the buttons of the result")
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[f"{name}, ended"] = complaints(tab)
-        tab.shot(f"card-ended-{name}")
+    found |= violations_by_theme(tab, CARD, "card-ended")
     notebook.expand_all()
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[f"{name}, expanded"] = complaints(tab)
-        tab.shot(f"card-expanded-{name}")
-    assert not any(found.values()), found
+    found |= violations_by_theme(tab, CARD, "card-expanded")
+    assert not found
 
 
 def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_the_card(tab, server, play):

@@ -4,12 +4,10 @@ import tomllib
 
 import pytest
 
+from tests.e2e.browser.accessibility import SIDEBAR, serious_violations, violations_by_theme
 from tests.e2e.browser.lab import metadata, of_role, source
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import start_run, two_scenes
-from tests.e2e.browser.test_sidebar import THEMES, complaints, light
-
-__all__ = ["light"]
 
 LOAD = "%load_ext exploracoder_jupyter"
 TASK = "Compute the median of [7, 1, 3] and store it in `middle`"
@@ -58,19 +56,16 @@ def suggests(tab, root):
     return root.get_by_role("option", name="statistics").is_visible()
 
 
-@pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_in_the_form(tab, server):
     empty(tab, server, "axe.ipynb")
     root = tab.sidebar.open().root
     root.get_by_role("button", name="Explore", exact=True).click()
     root.get_by_text("Describe the task in words.").wait_for()
-    found = {}
-    for name in ("light", "dark"):
-        tab.theme(THEMES[name])
+
+    def ready():
         tab.until(lambda: suggests(tab, root), "the suggested libraries")
-        tab.shot(f"entry-{name}")
-        found[name] = complaints(tab)
-    assert not any(found.values()), found
+
+    assert not violations_by_theme(tab, SIDEBAR, "entry", ("light", "dark"), ready)
 
 
 FAILS = "import statistics\nmiddle = statistics.midle([7, 1, 3])"
@@ -108,7 +103,7 @@ def test_an_error_is_explored_and_the_failed_cell_replaced(tab, server, configur
     root = tab.sidebar.open().root
     root.get_by_role("button", name="Replace the failed cell").wait_for()
     tab.shot("entry-error-fix")
-    assert not complaints(tab)
+    assert not serious_violations(tab.page, SIDEBAR)
     root.get_by_role("button", name="Replace the failed cell").click()
     notebook.until(lambda cells: source(cells[1]) == CORRECT, "the corrected cell")
 
@@ -173,7 +168,6 @@ def config(server):
     path.write_text(before)
 
 
-@pytest.mark.usefixtures("light")
 def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, server, play, config):
     script = play(name="configured-here")
     notebook = tab.open(server.write("settings.ipynb"))
@@ -188,11 +182,7 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     root.get_by_label("Budget in tokens").fill("many")
     tab.sidebar.button("Save").click()
     root.get_by_text("Enter a whole number.").wait_for()
-    found = {}
-    for name in ("light", "dark"):
-        tab.theme(THEMES[name])
-        tab.shot(f"entry-settings-{name}")
-        found[name] = complaints(tab)
+    found = violations_by_theme(tab, SIDEBAR, "entry-settings", ("light", "dark"))
     root.get_by_label("Budget in tokens").fill("5000")
     tab.sidebar.button("Save").click()
     root.get_by_text("Saved in").wait_for()
@@ -203,4 +193,4 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     stored = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.body.outerHTML")
     kept = [*server.root.rglob("*.ipynb"), *(server.root.parent / "workspaces").rglob("*")]
     assert not any(KEY in path.read_text() for path in kept if path.is_file())
-    assert KEY not in stored and not any(found.values()), found
+    assert KEY not in stored and not found

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from exploracoder_jupyter.core.events import CandidateObserved, InputsInvented, SolutionJudged, SolutionTested
 from exploracoder_jupyter.core.types import InputRun, InventedInput, Judgement, Observation, Output
 from exploracoder_jupyter.export.export_formats import export_run
+from tests.e2e.browser.accessibility import serious_violations
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, shown, started, stream
 
 WINDOWS = {
@@ -87,8 +87,7 @@ def test_nothing_serious_is_found_by_axe_folded_and_unfolded(window, page):
     window.goto(page.as_uri())
     found = []
     for _ in range(2):
-        violations = Axe().run(window).response["violations"]
-        found += [(one["id"], one["nodes"]) for one in violations if one["impact"] in ("serious", "critical")]
+        found += serious_violations(window)
         unfold(window)
     assert found == []
 

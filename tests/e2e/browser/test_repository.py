@@ -1,9 +1,7 @@
 """A run in a repository, as its user meets it: the change in the card, applied and undone by its buttons."""
 
-from axe_playwright_python.sync_playwright import Axe
-
+from tests.e2e.browser.accessibility import violations_by_theme
 from tests.e2e.browser.test_card import Card
-from tests.e2e.browser.test_sidebar import THEMES
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart
 
 TASK = "Holds items of the catalogue, and has a total that is rounded as prices are."
@@ -23,12 +21,7 @@ def test_a_patch_is_shown_applied_and_undone(tab, server, play):
     tab.until(card.button("Apply patch").is_visible, "the button for the patch")
     assert "+class Cart(Container):" in card.root.inner_text() and contents(repository) == before
     assert "Run here" not in card.buttons()
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found = Axe().run(tab.page, context=".jp-Explora-panel").response["violations"]
-        assert not [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")]
-        tab.shot(f"repository-{name}")
-    tab.theme(THEMES["light"])
+    assert not violations_by_theme(tab, ".jp-Explora-panel", "repository")
     card.button("Apply patch").click()
     tab.until(card.button("Undo patch").is_visible, "the button that undoes the patch")
     assert "class Cart(Container):" in (repository / "src" / "shop" / "cart.py").read_text()

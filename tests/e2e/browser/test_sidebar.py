@@ -1,10 +1,9 @@
 """The sidebar for those who come new, use the keyboard, or hear the page; and what it looks like."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
+from tests.e2e.browser.accessibility import SIDEBAR, serious_violations, violations_by_theme
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours
-from tests.e2e.browser.sidebar import ID
 from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
 TASK = "The median of 3, 1, 2 as `middle`, and how far they are spread as `spread`."
@@ -13,23 +12,6 @@ SOLUTION = (
     "import statistics\n\nnumbers = [3, 1, 2]\n"
     "middle, spread = statistics.median(numbers), statistics.stdev(numbers)\nprint('middle', middle, 'spread', spread)"
 )
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
-
-
-def complaints(tab):
-    """What axe finds serious or critical in the sidebar."""
-    found = Axe().run(tab.page, context=f"#{ID}").response["violations"]
-    return [
-        (rule["id"], [node["html"] for node in rule["nodes"]])
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    ]
-
-
-@pytest.fixture
-def light(tab):
-    yield
-    tab.theme(THEMES["light"])
 
 
 def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undoes_it(tab, server):
@@ -37,7 +19,7 @@ def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undo
     notebook.do("() => { model.sharedModel.deleteCellRange(0, model.sharedModel.cells.length) }")
     tab.sidebar.open()
     tab.shot("empty")
-    assert not complaints(tab)
+    assert not serious_violations(tab.page, SIDEBAR)
     tab.sidebar.button("Insert an example").click()
     cells = notebook.until(lambda cells: any("%%explora" in "".join(c["source"]) for c in cells))
     for _ in range(len(cells)):
@@ -61,7 +43,6 @@ def configured(server, play):
     path.write_text(before)
 
 
-@pytest.mark.usefixtures("light")
 def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, configured):
     script = configured
     gate, end = script.hold("propose", SECOND), script.hold("solve")
@@ -73,24 +54,16 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     rendered = tab.page.locator(".jp-MarkdownOutput")
     rendered.filter(has_text="(exploring)").wait_for()
     tab.sidebar.open()
-    found = {}
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[name] = complaints(tab)
-        tab.shot(f"running-{name}")
+    found = violations_by_theme(tab, SIDEBAR, "running")
     gate.open()
     end.reached()
     end.open()
     notebook.until_ended()
     rendered.filter(has_text="tries").first.wait_for()
-    for name, theme in THEMES.items():
-        tab.theme(theme)
-        found[f"{name}, ended"] = complaints(tab)
-        tab.shot(f"ended-{name}")
-    tab.theme(THEMES["light"])
+    found |= violations_by_theme(tab, SIDEBAR, "ended")
     tab.page.set_viewport_size({"width": 760, "height": 900})
     tab.shot("narrow")
-    assert not any(found.values()), found
+    assert not found
 
 
 def test_a_run_is_stopped_and_its_tree_walked_with_the_keyboard_alone(tab, server, play):

@@ -2,7 +2,7 @@
 import type { CandidateView } from '../../messages';
 import { candidate, run, subtask } from '../../sidebar/__tests__/fakeModel';
 import type { ICandidateContent } from '../candidateContents';
-import { compareCode } from '../codeDiff';
+import { compareCode } from '../../shared/codeDiff';
 import {
   canCompare,
   executedCandidates,

@@ -26,7 +26,7 @@ import type {
   ToKernel,
   TraceView
 } from '../../messages';
-import type { IHostServices } from '../sidebarContext';
+import type { IHostServices } from '../hostServices';
 import type { IActiveCell } from '../../explorations/activeCell';
 
 const TAKEN: Done = {

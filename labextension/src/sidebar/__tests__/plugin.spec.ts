@@ -17,7 +17,7 @@ import { Widget } from '@lumino/widgets';
 
 import { HostServices } from '../hostServices';
 import { EXPLORE_CELL, LOAD_CELL } from '../example';
-import type { IPreferences } from '../sidebarContext';
+import type { IPreferences } from '../sidebarPreferences';
 import { insertExample } from '../insertExample';
 import { plugins } from '../plugin';
 import { SIDEBAR_ID, SidebarWidget } from '../sidebarWidget';

@@ -14,12 +14,12 @@ import * as React from 'react';
 import type { INotebookExplorations } from '../../link/explorationInterface';
 import type { RunView } from '../../messages';
 import { RunClock } from '../runClock';
-import { formatTime } from '../format';
-import { DEFAULTS } from '../sidebarContext';
-import type { IPreferences } from '../sidebarContext';
+import { formatTime } from '../../shared/format';
+import { DEFAULTS } from '../sidebarPreferences';
+import type { IPreferences } from '../sidebarPreferences';
 import type { IActiveCell } from '../../explorations/activeCell';
 import { Sidebar } from '../Sidebar';
-import { candidateStatusLabel } from '../statusLabels';
+import { candidateStatusLabel } from '../../shared/statusLabels';
 import {
   candidate,
   FakeHostServices,
@@ -31,8 +31,8 @@ import {
   trace
 } from './fakeModel';
 
-jest.mock('../statusLabels', () => {
-  const labels = jest.requireActual('../statusLabels');
+jest.mock('../../shared/statusLabels', () => {
+  const labels = jest.requireActual('../../shared/statusLabels');
   return {
     ...labels,
     candidateStatusLabel: jest.fn(labels.candidateStatusLabel)
