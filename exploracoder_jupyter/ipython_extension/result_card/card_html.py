@@ -26,7 +26,7 @@ _OUTCOME_SYMBOLS: dict[str, str] = {"solved": "✓", "unchecked": "◐", "unsolv
 _BOX = (
     "border:1px solid {edge};border-left-width:{left}px;border-radius:3px;padding:6px 10px;"
     "font-family:var(--jp-ui-font-family, sans-serif);font-size:var(--jp-ui-font-size1, 13px);"
-    "color:var(--jp-ui-font-color1, inherit);background:{ground}"
+    "color:var(--jp-ui-font-color1, inherit);background:{ground};overflow-wrap:anywhere"
 )
 _EDGE, _GROUND = "var(--jp-border-color2, #bbb)", "var(--jp-layout-color1, transparent)"
 _ALARM = "var(--jp-rendermime-error-background, transparent)"
