@@ -54,18 +54,18 @@ def short_traceback(frames: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+def shown_text(outputs: Iterable[Output]) -> str:
     """Return the outputs as text for a model: streams and plain-text results, no errors; shortened in the middle."""
     parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
-    return cut_middle("\n".join(parts), budget)
+    return cut_middle("\n".join(parts), TEXT_BUDGET)
 
 
-def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+def schema_text(outputs: Iterable[Output]) -> str:
     """Return the outputs as text for a model where no values are shared: the amount printed, and the schema of results.
 
     A result without a schema is left out.
     """
-    return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
+    return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), TEXT_BUDGET)
 
 
 def without_model_texts(output: Output) -> Output:

@@ -4,9 +4,10 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sibling_choice import choose_siblings
+from exploracoder_jupyter.protocol.engine_messages import Hazard
 
 FULL = SandboxLevel("namespaces", overlay=True)
 LESS = SandboxLevel("landlock", why="namespaces are refused here")
@@ -20,8 +21,8 @@ def live(*hazards, secretive=()):
     return LiveKernel(never, tuple(hazards), tuple(secretive))
 
 
-POLARS = Hazard("refuse", "polars", "polars keeps a thread pool that does not survive a fork")
-TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
+POLARS = Hazard(kind="refuse", library="polars", what="polars keeps a thread pool that does not survive a fork")
+TASKS = Hazard(kind="warn", what="2 asyncio tasks are not there")
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ from exploracoder_jupyter.core.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, generated_metadata, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
+from exploracoder_jupyter.trace.metadata_namespace import schema
 from tests.unit.factories import (
     RUN_ID,
     api,

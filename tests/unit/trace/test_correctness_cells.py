@@ -21,7 +21,8 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.trace import generated_metadata, render, schema
+from exploracoder_jupyter.trace import generated_metadata, render
+from exploracoder_jupyter.trace.metadata_namespace import schema
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
 from tests.unit.trace.views import with_role

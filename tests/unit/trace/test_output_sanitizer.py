@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.trace import Limits, sanitize
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from tests.patience import patience
 from tests.unit.factories import shown, stream
 
@@ -224,11 +224,9 @@ def test_a_flood_is_cut_and_says_so():
 
 
 def test_large_html_gives_way_and_says_so():
-    limits = Limits(output=1000)
-    [kept] = sanitize([shown(text_html="<b>x</b>" * 1000, text_plain="x")], limits=limits)
-    assert kept["data"] == {"text/plain": "x"}
-    [output] = sanitize([shown(text_html="<b>x</b>" * 1000)], limits=limits)
-    assert output["data"] == {"text/plain": "[text/html left out: more than 1,000 bytes]"}
+    large = "<b>x</b>" * 200_000
+    assert data_of(text_html=large, text_plain="x") == {"text/plain": "x"}
+    assert data_of(text_html=large) == {"text/plain": "[text/html left out: more than 1,000,000 bytes]"}
 
 
 def test_a_cell_has_a_size_and_a_count():

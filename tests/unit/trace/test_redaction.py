@@ -11,7 +11,8 @@ import pytest
 
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
-from exploracoder_jupyter.trace import Redactor, sanitize
+from exploracoder_jupyter.trace import Redactor
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run

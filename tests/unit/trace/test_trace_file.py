@@ -16,20 +16,9 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import SubtaskStarted
 from exploracoder_jupyter.core.types import Message
-from exploracoder_jupyter.trace import (
-    Journal,
-    Redactor,
-    Trace,
-    default_path,
-    find_problems,
-    generated_metadata,
-    journal_path,
-    load,
-    prepare_path,
-    render,
-)
-from exploracoder_jupyter.trace.storage.journal import read
-from exploracoder_jupyter.trace.trace_paths import spare_journal_path
+from exploracoder_jupyter.trace import Redactor, Trace, find_problems, generated_metadata, journal_path, load, render
+from exploracoder_jupyter.trace.storage.journal import Journal, read
+from exploracoder_jupyter.trace.trace_paths import default_path, prepare_path, spare_journal_path
 from tests.unit.factories import (
     api,
     asked,
