@@ -23,6 +23,7 @@ from exploracoder_jupyter.core.events import (
     SolutionJudged,
 )
 from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.trace_check.explored_notebook import (
     code_before_run,
@@ -33,7 +34,6 @@ from exploracoder_jupyter.runs.trace_check.explored_notebook import (
 from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
-from exploracoder_jupyter.trace.module_distributions import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
 from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata
@@ -188,10 +188,10 @@ def _check_verdict(
 
 
 def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
-    pairs = [(canonical_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
+    pairs = [(normalize_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}
     for info in event.libraries:
-        name = canonical_name(info.distribution)
+        name = normalize_name(info.distribution)
         if info.version and name in listed and (name, info.version) not in pairs:
             return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
     return {}

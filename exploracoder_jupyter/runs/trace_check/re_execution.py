@@ -60,7 +60,11 @@ async def execute_again(root: Branch, chosen: Sequence[Execution], how: Executio
     Raises:
         KernelError: no kernel could be started.
     """
-    return await retry_on_branching_change(lambda: _Pass.run(root, chosen, how))
+    following: dict[str, list[Execution]] = {}
+    ids = {one.id for one in chosen}
+    for one in chosen:
+        following.setdefault(one.parent if one.parent in ids else "", []).append(one)
+    return await retry_on_branching_change(lambda: _Pass(how, following).run(root))
 
 
 async def retry_on_branching_change(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -76,18 +80,13 @@ class _Pass:
     how: ExecutionOptions
     following: dict[str, list[Execution]]
     """The executions that start from each id."""
-    limiter: anyio.CapacityLimiter
+    limiter: anyio.CapacityLimiter = field(init=False)
     seen: dict[str, Observation] = field(default_factory=dict)
 
-    @classmethod
-    async def run(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
-        following: dict[str, list[Execution]] = {}
-        ids = {one.id for one in chosen}
-        for one in chosen:
-            following.setdefault(one.parent if one.parent in ids else "", []).append(one)
-        this = cls(how, following, anyio.CapacityLimiter(how.parallel))
-        await this._execute_children("", root)
-        return this.seen
+    async def run(self, root: Branch) -> Mapping[str, Observation]:
+        self.limiter = anyio.CapacityLimiter(self.how.parallel)
+        await self._execute_children("", root)
+        return self.seen
 
     async def _execute_children(self, id_: str, branch: Branch) -> None:
         async with task_group() as group:
