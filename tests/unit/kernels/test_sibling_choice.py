@@ -23,6 +23,7 @@ def live(*hazards, secretive=()):
 
 POLARS = Hazard(kind="refuse", library="polars", what="polars keeps a thread pool that does not survive a fork")
 TASKS = Hazard(kind="warn", what="2 asyncio tasks are not there")
+SECRETIVE = "variables look like credentials (api_key, a, b); --state live includes them anyway"
 
 
 @pytest.mark.parametrize(
@@ -40,21 +41,13 @@ TASKS = Hazard(kind="warn", what="2 asyncio tasks are not there")
         ({"kernel": "other"}, FULL, live(), "fresh: only forks start from the live kernel", True),
         ({"branching": "rerun"}, FULL, live(), "fresh: only forks start from the live kernel", False),
         ({"branching": "fork"}, LESS, None, "fresh: there is no live kernel", True),
+        ({}, LESS, live(), "fresh: forks cannot be fully confined here; --state live forks anyway", False),
+        ({}, FULL, live(secretive=["api_key", "a", "b", "c"]), f"fresh: {SECRETIVE}", True),
     ],
 )
 def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state, forks):
     choice = choose_siblings(Sandbox(**settings), level, kernel)
     assert (choice.state, choice.fork) == (state, forks)
-
-
-def test_credentials_keep_experiments_out_of_the_live_kernel_unless_it_is_asked_for():
-    choice = choose_siblings(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
-    assert not choice.live
-    assert choice.why == ("variables look like credentials (api_key, a, b); --state live includes them anyway")
-
-
-def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():
-    assert "cannot be fully confined" in choose_siblings(Sandbox(), LESS, live()).why
 
 
 def test_live_state_without_a_live_kernel_is_refused():

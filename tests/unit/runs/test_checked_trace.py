@@ -15,12 +15,12 @@ from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_c
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.runs.trace_lock import TraceLock
-from exploracoder_jupyter.trace import journal_path, render
+from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.storage.journal import Journal
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import RUN_ID, complete_events, recorded
+from tests.unit.trace.views import journaled
 
 code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
 
@@ -46,14 +46,6 @@ def settings(**sandbox):
 @pytest.fixture
 def trace(tmp_path):
     return written(tmp_path / "explorations" / "networkx.ipynb", recorded(events()))
-
-
-def noted(path, records):
-    """A journal of these records, as a run leaves it that is cut off."""
-    journal = Journal(journal_path(path))
-    for record in records:
-        journal.append(record)
-    journal.close()
 
 
 def reported_differences(subject):
@@ -124,14 +116,14 @@ class TestReading:
         assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
 
     def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
-        noted(trace, recorded(events()))
+        journaled(trace, recorded(events()))
         subject = read_subject(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
         assert (subject.edited, subject.complete) == ({}, False)
         assert any("journal" in clause for clause in reported_differences(subject))
 
     def test_a_run_that_is_still_active_is_reported_as_such(self, trace):
-        noted(trace, recorded(events()))
+        journaled(trace, recorded(events()))
         written(trace, recorded(events())[:-8])
         run = TraceLock(trace)
         subject = read_subject(trace)
@@ -143,7 +135,7 @@ class TestReading:
         assert not read_subject(trace).is_active
 
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
-        noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
+        journaled(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
 

@@ -62,6 +62,8 @@ PLANTED = {
     "behind a colour": "\x1b[32msk-proj-abc123def456ghi789\x1b[0m",
     "of the run, in a string": "pass\\\\'word",
     "of the run, in an address": "https://x/?a=pass%5C%27word",
+    "of the run, with quotes": 'a"b\\c-secret-é',
+    "a key in a block": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
     "linux": "/home/mariachen/thesis/data.csv",
     "linux, elsewhere": "/export/home/mariachen/data.csv",
     "a file's address": "file:///home/mariachen/data.csv",
@@ -84,7 +86,6 @@ PLANTED = {
     "own home": "/lustre/groups/mariachen-lab/data.csv",
     "own name": "/scratch/mariachen/data.csv",
 }
-OF_RUN = ("of the run", "of the run, in a string", "of the run, in an address")
 OF_PERSON = [*PLANTED][[*PLANTED].index("linux") :]
 TRACES = {
     "sk-proj",
@@ -105,6 +106,8 @@ TRACES = {
     "'word",
     "%27word",
     "hunter2",
+    "c-secret",
+    "MIIEow",
     "mariachen",
     "Maria Chen",
 }

@@ -1,6 +1,7 @@
 """What tests of traces share: the cells of a run, their metadata, and a trace that is being written."""
 
-from exploracoder_jupyter.trace import CellView, Trace, generated_metadata
+from exploracoder_jupyter.trace import CellView, Trace, generated_metadata, journal_path
+from exploracoder_jupyter.trace.storage.journal import Journal
 from tests.unit.factories import recorded, states
 
 
@@ -20,6 +21,14 @@ def with_role(cells, role):
 def facts(notebook):
     """What the notebook says of its run."""
     return notebook["metadata"]["exploracoder_jupyter"]
+
+
+def journaled(path, records):
+    """Write these records to the journal of the trace at this path."""
+    journal = Journal(journal_path(path))
+    for record in records:
+        journal.append(record)
+    journal.close()
 
 
 def traced(path, records, **options):
