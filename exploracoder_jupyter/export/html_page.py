@@ -54,16 +54,6 @@ _CLASSES: Final = (
 )
 """Token types with their class in the style sheet; the first match applies."""
 _MAX_TITLE: Final = 80
-_TEMPLATE_FUNCTIONS: Final = (
-    cell_markdown.task_markdown,
-    cell_markdown.plan_markdown,
-    cell_markdown.heading_markdown,
-    cell_markdown.notice_markdown,
-    cell_markdown.judgement_markdown,
-    cell_markdown.input_code,
-    cell_markdown.verdict_markdown,
-    cell_markdown.cost_table,
-)
 
 
 def render_page(run: RunState, trace: Path) -> str:
@@ -187,5 +177,5 @@ def _environment() -> Environment:
         fate=_attempt_status,
         quoted=shlex.quote,
     )
-    environment.globals.update({word.__name__: word for word in _TEMPLATE_FUNCTIONS})
+    environment.globals["cells"] = cell_markdown
     return environment
