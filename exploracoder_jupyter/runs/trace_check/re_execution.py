@@ -15,7 +15,7 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.program_execution import run_on_input, run_with_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
@@ -101,7 +101,7 @@ class _Pass:
             try:
                 observation = await _observe(one, branch, self.how)
             except BaseException:
-                await _close(branch)
+                await close_branches([branch])
                 raise
         if not never_ran(observation):
             self.seen[one.id] = observation
@@ -109,7 +109,7 @@ class _Pass:
         try:
             await self._execute_children(one.id, branch)
         finally:
-            await _close(branch)
+            await close_branches([branch])
 
     async def _fork(self, base: Branch, one: Execution) -> Branch | None:
         try:
@@ -139,8 +139,3 @@ async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Obs
     if one.given is not None:
         return (await run_on_input(step, one.code, one.given)).observation
     return await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
-
-
-async def _close(branch: Branch) -> None:
-    with anyio.CancelScope(shield=True):
-        await branch.close()
