@@ -59,16 +59,17 @@ def claims(change, **options):
     return find_unfounded_claims(records, executions(records))
 
 
+def ending(**changes):
+    """A change of events: a run with another end."""
+    return lambda event: replace(event, **changes) if isinstance(event, RunFinished) else event
+
+
 class TestClaims:
     def test_those_of_a_run_are_borne_out_by_what_it_ran(self):
         assert claims(lambda event: event) == {}
 
     def test_a_solution_is_the_code_that_was_run(self):
-        def change(event):
-            if not isinstance(event, RunFinished):
-                return event
-            return replace(event, solution=replace(event.solution, code="print('another end')"))
-
+        change = ending(solution=replace(events()[-1].solution, code="print('another end')"))
         assert claims(change) == {"s2": "the solution is not the code that was run"}
 
     @pytest.mark.parametrize("outcome", ["solved", "unchecked"])
@@ -90,13 +91,9 @@ class TestClaims:
         assert find_unfounded_claims(recorded(whole), executions(recorded(whole))) == {}
 
     def test_what_a_stopped_run_has_put_together_was_not_run_as_a_whole(self):
-        def change(event):
-            if not isinstance(event, RunFinished):
-                return event
-            solution = replace(event.solution, code="1\n2", candidate="2.1r1")
-            return replace(event, verdict=replace(event.verdict, outcome="stopped"), solution=solution)
-
-        assert claims(change) == {}
+        last = events()[-1]
+        joined = replace(last.solution, code="1\n2", candidate="2.1r1")
+        assert claims(ending(verdict=replace(last.verdict, outcome="stopped"), solution=joined)) == {}
 
     def test_versions_of_libraries_are_those_of_the_packages(self):
         def change(event):

@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import Progress, dump
-from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import journal_path
+from tests.unit.runs.recorders import recorder_at
 from tests.unit.trace.test_redaction import OF_PERSON, PLANTED, TRACES, everywhere
 
 HIDDEN = ["hunter2-hunter2", "pass\\'word", 'a"b\\c-secret-é']
@@ -24,16 +21,10 @@ def _mine(monkeypatch):
     monkeypatch.setattr(getpass, "getuser", lambda: "mariachen")
 
 
-def a_recorder(path, listen):
-    settings = resolve({"view": {"out": str(path)}}, environ={})
-    order = Order(Task("x", ("networkx",)), workdir=path.parent)
-    return EventRecorder(order, settings, listen, on_trace_created=lambda path: None, hidden=HIDDEN)
-
-
 @pytest.mark.parametrize("name", PLANTED)
 def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp_path, name):
     path, shown = tmp_path / "run.ipynb", []
-    recorder = a_recorder(path, lambda record, state: shown.append(record))
+    recorder = recorder_at(path, tmp_path, shown.append, hidden=HIDDEN)
     for record in everywhere(PLANTED[name]):
         recorder(record.event)
     written = journal_path(path).read_text()
@@ -48,7 +39,7 @@ def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp
 
 def test_progress_and_the_error_that_ends_a_run_are_shown_without_secrets(tmp_path):
     shown = []
-    recorder = a_recorder(tmp_path / "run.ipynb", lambda record, state: shown.append(record))
+    recorder = recorder_at(tmp_path / "run.ipynb", tmp_path, shown.append, hidden=HIDDEN)
     recorder.advance("The server sent hunter2-hunter2; retrying", 0, 0)
     failure = recorder.fail(EndpointError("It sent hunter2-hunter2.", remedy="Not hunter2-hunter2."))
     recorder.close()

@@ -21,6 +21,7 @@ from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
+from tests.unit.runs.recorders import recorder_at
 
 NOTHING = Task("", ())
 CUT_OFF = 16
@@ -322,22 +323,14 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
 def test_a_run_that_is_still_active_is_not_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    recorder = EventRecorder(
-        Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print
-    )
+    recorder = recorder_at(path, tmp_path)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         recorder(event)
     for named in (path, journal_path(path)):
         with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
-    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
-        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print)
     recorder.close()
     assert again(path).earlier.run_id == RUN_ID
-
-
-def with_out(path):
-    return resolve({"view": {"out": str(path)}}, environ={})
 
 
 @pytest.mark.parametrize("form", ["journal", "torn journal", "torn notebook"])

@@ -8,12 +8,7 @@ from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.trace import generated_metadata, render, summarize_run, without_unselected
 from tests.unit.factories import complete_events, complete_run, recorded
-
-
-def roles(notebook):
-    return [
-        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
-    ]
+from tests.unit.trace.views import roles
 
 
 def test_without_losers_keeps_what_was_carried_forward():

@@ -18,6 +18,12 @@ def with_role(cells, role):
     return [cell for cell in cells if (found := generated_metadata(cell)) and found["role"] == role]
 
 
+def roles(notebook):
+    """The role and the candidate of each generated cell."""
+    marks = filter(None, map(generated_metadata, notebook.cells))
+    return [(mark["role"], mark.get("candidate", "")) for mark in marks]
+
+
 def facts(notebook):
     """What the notebook says of its run."""
     return notebook["metadata"]["exploracoder_jupyter"]
