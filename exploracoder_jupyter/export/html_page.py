@@ -34,13 +34,8 @@ from exploracoder_jupyter.trace.cells.escaped_text import clip
 GENERATOR: Final = "exploracoder_jupyter"
 """Prefix of the generator in the page's metadata."""
 
-_STATUS_TEXT: Final = {
-    "ok": "✓ ran",
-    "error": "✗ failed",
-    "timeout": "✗ timed out",
-    "died": "✗ its kernel died",
-    "interrupted": "■ interrupted",
-}
+_SYMBOLS: Final = {"ok": "✓", "interrupted": "■"}
+"""Symbols by status; the others are failures."""
 _CLASSES: Final = (
     (Comment, "c"),
     (String, "s"),
@@ -132,7 +127,8 @@ def _attempt_status(attempt: Attempt) -> str:
     if observation is None:
         return f"■ {'not run' if attempt.unexecuted else 'not finished'}"
     why = f": {clip(observation.error.headline, 120)}" if observation.error else ""
-    return f"{_STATUS_TEXT[observation.status]}{why}"
+    status = observation.status
+    return f"{_SYMBOLS.get(status, '✗')} {cell_markdown.STATUSES[status]}{why}"
 
 
 def _inline_markdown(markdown: str) -> Markup:
