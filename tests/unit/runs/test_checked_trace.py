@@ -238,9 +238,10 @@ class TestNotebooksThatExplored:
         found = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
 
-    def test_a_trace_that_is_gone_is_missed(self, tmp_path):
+    @pytest.mark.parametrize("option", ["", " --out ~nobody-of-this-name/a.ipynb"])
+    def test_a_trace_that_is_gone_is_missed(self, tmp_path, option):
         with pytest.raises(UsageError, match="their traces were not found"):
-            find_explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
+            find_explorations(self.notebook(tmp_path / "mine.ipynb", code(f"%%explora networkx{option}\nDo it.")))
 
     def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
         made = trace.with_name("networkx-selected.ipynb")
