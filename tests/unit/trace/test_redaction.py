@@ -84,6 +84,7 @@ PLANTED = {
     "own home": "/lustre/groups/mariachen-lab/data.csv",
     "own name": "/scratch/mariachen/data.csv",
 }
+OF_RUN = [name for name in PLANTED if name.startswith("of the run")]
 OF_PERSON = [*PLANTED][[*PLANTED].index("linux") :]
 TRACES = {
     "sk-proj",
