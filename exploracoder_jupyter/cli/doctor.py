@@ -21,7 +21,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter import runs
 
     with redirect_stdout(sys.stderr):
-        found: dict[str, JsonValue] = anyio.run(runs.diagnose, ())
+        found: dict[str, JsonValue] = anyio.run(runs.diagnose)
     if arguments.json:
         print_json(found)
     else:

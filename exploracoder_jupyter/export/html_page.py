@@ -34,13 +34,8 @@ from exploracoder_jupyter.trace.cells.escaped_text import clip
 GENERATOR: Final = "exploracoder_jupyter"
 """Prefix of the generator in the page's metadata."""
 
-_STATUS_TEXT: Final = {
-    "ok": "✓ ran",
-    "error": "✗ failed",
-    "timeout": "✗ timed out",
-    "died": "✗ its kernel died",
-    "interrupted": "■ interrupted",
-}
+_SYMBOLS: Final = {"ok": "✓", "interrupted": "■"}
+"""Symbols by status; the others are failures."""
 _CLASSES: Final = (
     (Comment, "c"),
     (String, "s"),
@@ -54,16 +49,6 @@ _CLASSES: Final = (
 )
 """Token types with their class in the style sheet; the first match applies."""
 _MAX_TITLE: Final = 80
-_TEMPLATE_FUNCTIONS: Final = (
-    cell_markdown.task_markdown,
-    cell_markdown.plan_markdown,
-    cell_markdown.heading_markdown,
-    cell_markdown.notice_markdown,
-    cell_markdown.judgement_markdown,
-    cell_markdown.input_code,
-    cell_markdown.verdict_markdown,
-    cell_markdown.cost_table,
-)
 
 
 def render_page(run: RunState, trace: Path) -> str:
@@ -142,7 +127,8 @@ def _attempt_status(attempt: Attempt) -> str:
     if observation is None:
         return f"■ {'not run' if attempt.unexecuted else 'not finished'}"
     why = f": {clip(observation.error.headline, 120)}" if observation.error else ""
-    return f"{_STATUS_TEXT[observation.status]}{why}"
+    status = observation.status
+    return f"{_SYMBOLS.get(status, '✗')} {cell_markdown.STATUSES[status]}{why}"
 
 
 def _inline_markdown(markdown: str) -> Markup:
@@ -187,5 +173,5 @@ def _environment() -> Environment:
         fate=_attempt_status,
         quoted=shlex.quote,
     )
-    environment.globals.update({word.__name__: word for word in _TEMPLATE_FUNCTIONS})
+    environment.globals["cells"] = cell_markdown
     return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,28 +32,24 @@ class _TraceExporter(Exporter):
     def from_filename(self, filename: str, resources: Any = None, **options: Any) -> Any:
         """Convert the trace in this file, or the journal next to it if that is more recent."""
         trace = Path(filename)
-        try:
-            return self._convert(load(trace), trace, resources)
-        except UsageError as error:
-            raise ConversionException(str(error)) from error
+        return self._convert(lambda: load(trace), trace, resources)
 
     def from_notebook_node(self, nb: NotebookNode, resources: Any = None, **options: Any) -> Any:
         """Convert a trace that has already been read."""
         metadata = (resources or {}).get("metadata") or {}
         trace = Path(str(metadata.get("path") or "."), f"{metadata.get('name') or 'trace'}.ipynb")
-        records = read_records(deepcopy(nb))
+        return self._convert(lambda: read_records(deepcopy(nb)), trace, resources)
+
+    def _convert(self, read: Callable[[], list[Record]], trace: Path, resources: Any) -> _Result:
         try:
-            if not records:
+            if not (records := read()):
                 problem = "This notebook is not the trace of a run."
                 raise UsageError(problem, remedy="Use a notebook written by an exploration.")
-            return self._convert(records, trace, resources)
+            content = export_run(records, self.form, trace)
         except UsageError as error:
             raise ConversionException(str(error)) from error
-
-    def _convert(self, records: list[Record], trace: Path, resources: Any) -> _Result:
         resources = self._init_resources(resources)  # type: ignore[no-untyped-call]
         resources["metadata"] |= {"name": trace.stem, "path": str(trace.parent)}  # determine the output path
-        content = export_run(records, self.form, trace)
         name = Path(str(resources.get("unique_key") or trace.stem)).name
         target = default_export_path(trace.with_name(f"{name}.ipynb"), self.form, content)
         suffix = resources["output_suffix"] = target.stem.removeprefix(name)

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, requires
 from typing import Final
 
 from exploracoder_jupyter.core.types import Environment, LibraryInfo
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.trace.module_distributions import (
-    canonical_name,
     imported_modules,
     optional_requirements,
     parse_versions,
@@ -46,13 +46,13 @@ def find_dependencies(
     versions = parse_versions(
         [*(f"{info.distribution}=={info.version}" for info in by_name.values()), *environment.packages]
     )
-    unindexed = {*map(canonical_name, environment.unindexed)}
+    unindexed = {*map(normalize_name, environment.unindexed)}
     needed, unknown = list[str](), list[str]()
     for module in sorted((imported_modules(code) | (by_name.keys() if whole else set())) - _BUILT_IN):
         info = by_name.get(module)  # no version: not a distribution, and an index may have another of its name
         names = [info.distribution] if info and info.version else providing_distributions(module, versions)
         known = [
-            canonical_name(name) for name in names if _NAME.fullmatch(name) and canonical_name(name) not in unindexed
+            normalize_name(name) for name in names if _NAME.fullmatch(name) and normalize_name(name) not in unindexed
         ]
         needed += known
         unknown += [] if known else [module]

@@ -8,19 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Hazard:
-    """Something in a kernel that does not survive a fork."""
-
-    kind: Literal["refuse", "warn"]
-    """`refuse`: experiments in a fork would hang or do harm. `warn`: they lack something, which is reported."""
-    library: str
-    """The library responsible, e.g. `polars`; empty if there is none."""
-    what: str
-    """One clause for the user, e.g. `polars keeps a thread pool that does not survive a fork`."""
+from exploracoder_jupyter.protocol.engine_messages import Hazard
 
 
 @dataclass(frozen=True, slots=True)

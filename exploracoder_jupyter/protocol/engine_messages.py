@@ -25,8 +25,11 @@ class Hazard(_Message):
     """Something in the kernel that does not survive a fork, as detected by `kernel_agent.forking.fork_hazards`."""
 
     kind: Literal["refuse", "warn"]
+    """`refuse`: experiments in a fork would hang or do harm. `warn`: they lack something, which is reported."""
     library: str = ""
+    """The library responsible, e.g. `polars`; empty if there is none."""
     what: str
+    """One clause for the user, e.g. `polars keeps a thread pool that does not survive a fork`."""
 
 
 class LiveOffer(_Message):

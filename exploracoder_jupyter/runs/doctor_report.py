@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.configuration.settings_sources import read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
@@ -30,9 +29,9 @@ _FULL_ISOLATION = ("bubblewrap", "namespaces")
 """Prefixes of the descriptions of full isolation."""
 
 
-async def diagnose(layers: Sequence[Layer] = ()) -> dict[str, JsonValue]:
+async def diagnose() -> dict[str, JsonValue]:
     """Try the endpoint, start a sibling kernel, and return the findings."""
-    settings = resolve(*layers)
+    settings = resolve()
     problems: Problems = [{"what": problem, "remedy": remedy} for problem, remedy in unknown_variables()]
     endpoint = await _diagnose_endpoint(settings, problems)
     siblings = await _diagnose_siblings(settings, problems)

@@ -82,19 +82,19 @@ def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
     verdict = state.verdict
     complete = verdict is not None and state.usage.seconds > 0
     usage = state.usage if complete else state.spent
-    named = (_clip(name, _MAX_TASK) for name in started.task.libraries)
+    named = (clip(name, _MAX_TASK) for name in started.task.libraries)
     libraries = state.library.libraries if state.library else tuple(LibraryInfo(name, name, "") for name in named)
     return PastRun(
         started.run_id,
         state.started_at,
         state.now,
         ProcessId.own(),
-        task=_clip(started.task.text.strip().partition("\n")[0], _MAX_TASK),
+        task=clip(started.task.text.strip().partition("\n")[0], _MAX_TASK),
         libraries=libraries[:_MAX_LIBRARIES],
         model=started.model,
         ended=state.now if verdict else None,
         outcome=verdict.outcome if verdict else "",
-        reason=_clip(verdict.reason, _MAX_REASON) if verdict else "",
+        reason=clip(verdict.reason, _MAX_REASON) if verdict else "",
         calls=usage.calls,
         tokens=usage.tokens,
         cost=usage.cost,
@@ -104,7 +104,3 @@ def _entry(state: RunState, started: RunStarted, trace: str) -> PastRun:
         trace=trace,
         resumes=started.resumes,
     )
-
-
-def _clip(text: str, most: int) -> str:
-    return clip(text, most).encode("utf-8", "replace").decode()

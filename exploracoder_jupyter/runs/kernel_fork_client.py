@@ -15,7 +15,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.protocol.engine_messages import ForkKernel, KernelForked, LiveOffer
 from exploracoder_jupyter.runs.run_request import call_soon
 
@@ -43,8 +43,7 @@ class KernelForkClient:
 
     def kernel(self, offer: LiveOffer) -> LiveKernel:
         """Return the live kernel described by an offer."""
-        hazards = tuple(Hazard(found.kind, found.library, found.what) for found in offer.hazards)
-        return LiveKernel(self.fork, hazards, tuple(offer.secretive), tuple(offer.paths))
+        return LiveKernel(self.fork, tuple(offer.hazards), tuple(offer.secretive), tuple(offer.paths))
 
     async def fork(self, address: str) -> None:
         """Request a fork; the child process connects to the UNIX socket at the address.

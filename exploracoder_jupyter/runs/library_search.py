@@ -17,7 +17,8 @@ from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, loaded_names
+from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import names_in
 from exploracoder_jupyter.pipeline.ports import Knowledge
 from exploracoder_jupyter.runs.construction.knowledge_factory import Advance, open_knowledge
 
@@ -113,9 +114,6 @@ def _row(found: ScoredApi, library: TaskLibraries) -> Row:
     }
 
 
-_BUILTINS = frozenset(dir(builtins))
-
-
 def runnable_examples(api: ApiDoc, knowledge: Knowledge) -> tuple[str, ...]:
     """Return the examples of an API with their imports; first those that are complete and call the API."""
     completed = [_complete(code, api, DocumentationPool(knowledge)) for code in api.examples]
@@ -128,17 +126,10 @@ def _complete(code: str, api: ApiDoc, pool: DocumentationPool) -> tuple[bool, bo
         tree = ast.parse(code)
     except (SyntaxError, ValueError):  # from foreign documents: returned unchanged
         return True, True, code
-    free = {name for name in loaded_names(tree) - _BUILTINS if not name.startswith("_")} - _bound_names(tree)
-    imports = [pool.import_for(name, api) for name in sorted(free)]
+    names = names_in(code)
+    free = sorted(name for name in names.read - names.bound - {*dir(builtins)} if not name.startswith("_"))
+    imports = [pool.import_for(name, api) for name in free]
     lines = [*dict.fromkeys(line for line in imports if line)]
     gap = [] if not lines or isinstance(tree.body[0], ast.Import | ast.ImportFrom) else [""]
-    names = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
-    return None in imports, names.isdisjoint(called_names(tree)), "\n".join([*lines, *gap, code])
-
-
-def _bound_names(tree: ast.Module) -> set[str]:
-    nodes = list(ast.walk(tree))
-    names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    names |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
-    aliases = (alias for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names)
-    return names | {alias.asname or alias.name.partition(".")[0] for alias in aliases}
+    paths = {path.rpartition(".")[2] for path in (api.path, *api.aliases)}
+    return None in imports, paths.isdisjoint(called_names(tree)), "\n".join([*lines, *gap, code])

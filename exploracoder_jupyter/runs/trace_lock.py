@@ -47,16 +47,16 @@ _OWNER: TypeAdapter[Owner] = TypeAdapter(Owner)
 
 
 class TraceLock:
-    """The lock on a trace, a notebook that need not exist, acquired on creation within `patience` seconds.
+    """The lock on a trace, a notebook that need not exist, acquired on creation within `PATIENCE` seconds.
 
     Raises:
         UsageError: another run has the lock.
     """
 
-    def __init__(self, trace: Path, *, patience: float | None = None) -> None:
+    def __init__(self, trace: Path) -> None:
         self._path = _lock_path(trace)
         self._file: int | None = None
-        end = _deadline(patience)
+        end = time.monotonic() + PATIENCE
         with suppress(OSError, ImportError):
             while not self._try_acquire():
                 if time.monotonic() >= end:
@@ -89,13 +89,13 @@ class TraceLock:
                 os.close(file)
 
 
-def refuse_active(trace: Path, *, patience: float | None = None) -> None:
+def refuse_active(trace: Path) -> None:
     """Refuse a trace (a notebook or a journal) whose run is still active, after waiting for its end.
 
     Raises:
         UsageError: the run is still active.
     """
-    end = _deadline(patience)
+    end = time.monotonic() + PATIENCE
     while is_active(trace):
         if time.monotonic() >= end:
             raise _active_error(trace, remedy="Wait until it ends, or stop it.")
@@ -114,10 +114,6 @@ def is_active(trace: Path) -> bool:
 def _lock_path(trace: Path) -> Path:
     notebook = notebook_path(trace.resolve())
     return notebook.with_name(f".{notebook.stem}.lock")
-
-
-def _deadline(patience: float | None) -> float:
-    return time.monotonic() + (PATIENCE if patience is None else patience)
 
 
 def _active_error(trace: Path, *, remedy: str) -> UsageError:

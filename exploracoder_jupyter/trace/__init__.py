@@ -1,39 +1,29 @@
 """Renders a run as notebook cells, as a trace file and as a summary, all computed from the run's events.
 
 `CellView` returns the cell changes that each record causes, `Trace` writes a separate notebook to disk, and
-`summarize_run`
-returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is written.
+`summarize_run` returns a run as one JSON object. Outputs are sanitized and secrets are redacted before anything is
+written.
 """
 
 import exploracoder_jupyter.trace.fast_nbformat_import  # noqa: F401  must come first
 from exploracoder_jupyter.trace.cells.cell_changes import CellView
-from exploracoder_jupyter.trace.metadata_namespace import Cell, generated_metadata, schema
-from exploracoder_jupyter.trace.notebook_cleanup import clean, without_unselected
+from exploracoder_jupyter.trace.metadata_namespace import generated_metadata
+from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.run_summary import summarize_run
-from exploracoder_jupyter.trace.sanitizing.output_sanitizer import Limits, sanitize
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.storage.journal import Journal
 from exploracoder_jupyter.trace.storage.schema_validation import find_problems
 from exploracoder_jupyter.trace.trace_file import Trace, load, render
-from exploracoder_jupyter.trace.trace_paths import default_path, journal_path, prepare_path
+from exploracoder_jupyter.trace.trace_paths import journal_path
 
 __all__ = [
-    "Cell",
     "CellView",
-    "Journal",
-    "Limits",
     "Redactor",
     "Trace",
-    "clean",
-    "default_path",
     "find_problems",
     "generated_metadata",
     "journal_path",
     "load",
-    "prepare_path",
     "render",
-    "sanitize",
-    "schema",
     "summarize_run",
     "without_unselected",
 ]

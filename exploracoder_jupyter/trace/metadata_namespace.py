@@ -42,8 +42,6 @@ TAG_SOLUTION = "explora-solution"
 TAG_SKIP = "skip-execution"
 """nbclient skips cells with this tag, so that they keep their outputs."""
 
-OUR_TAGS = frozenset({TAG_CANDIDATE, TAG_SELECTED, TAG_SOLUTION, TAG_SKIP})
-
 
 def schema() -> dict[str, JsonValue]:
     """Return a fresh copy of the JSON schema (draft 2020-12) of a generated cell's `metadata.exploracoder_jupyter`."""

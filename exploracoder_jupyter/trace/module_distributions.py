@@ -7,19 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import distributions_by_module
-from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name as canonical_name
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import distributions_by_module, normalize_name
 from exploracoder_jupyter.text.python_code import parse_python
-
-__all__ = [
-    "PINNED",
-    "canonical_name",
-    "imported_modules",
-    "optional_requirements",
-    "parse_versions",
-    "providing_distributions",
-    "unconditional_imports",
-]
 
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """Name and version. A local version, as in `2.9.0+cu130`, is dropped because no package index has it."""
@@ -62,7 +51,7 @@ _DISTRIBUTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 def optional_requirements(requirements: Iterable[str]) -> list[str]:
     """Return the optional packages among a distribution's requirements (its extras), except development extras."""
     names = (re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in requirements if _EXTRA.search(line))
-    return list(dict.fromkeys(map(canonical_name, names)))
+    return list(dict.fromkeys(map(normalize_name, names)))
 
 
 def imported_modules(code: str) -> set[str]:
@@ -83,11 +72,11 @@ def _imported_modules(node: ast.AST) -> Iterator[str]:
 
 
 def parse_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of `name==version` lines by canonical_name name; the last line for a name wins."""
-    return {canonical_name(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
+    """Return the versions of `name==version` lines by canonical name; the last line for a name wins."""
+    return {normalize_name(found[1]): found[2] for line in packages if (found := PINNED.fullmatch(line))}
 
 
 def providing_distributions(module: str, versions: Mapping[str, str]) -> list[str]:
     """Return the recorded distributions that provide a module."""
     names = (*distributions_by_module().get(module, ()), *_DISTRIBUTIONS.get(module, ()), module)
-    return list(dict.fromkeys(canonical_name(name) for name in names if canonical_name(name) in versions))
+    return list(dict.fromkeys(normalize_name(name) for name in names if normalize_name(name) in versions))

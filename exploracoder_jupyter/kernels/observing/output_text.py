@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Output
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 
@@ -54,18 +55,18 @@ def short_traceback(frames: Sequence[str]) -> str:
     return "\n".join(kept)
 
 
-def shown_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+def shown_text(outputs: Iterable[Output]) -> str:
     """Return the outputs as text for a model: streams and plain-text results, no errors; shortened in the middle."""
     parts = [strip_ansi(text).strip("\n") for text in map(_text_of, outputs) if text]
-    return cut_middle("\n".join(parts), budget)
+    return cut_middle("\n".join(parts), TEXT_BUDGET)
 
 
-def schema_text(outputs: Iterable[Output], budget: int = TEXT_BUDGET) -> str:
+def schema_text(outputs: Iterable[Output]) -> str:
     """Return the outputs as text for a model where no values are shared: the amount printed, and the schema of results.
 
     A result without a schema is left out.
     """
-    return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), budget)
+    return cut_middle("\n".join(filter(None, map(_schema_of, outputs))), TEXT_BUDGET)
 
 
 def without_model_texts(output: Output) -> Output:
@@ -112,11 +113,7 @@ def _schema_of(output: Output) -> str:
     if output["output_type"] != "stream":
         return strip_ansi(_mime_text(output, SCHEMA_MIME)).strip("\n")
     text = strip_ansi(apply_carriage_returns(str(output["text"]))).strip("\n")
-    return f"[printed {_count(len(text), 'character')} in {_count(text.count(chr(10)) + 1, 'line')}]" if text else ""
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"[printed {plural(len(text), 'character')} in {plural(text.count(chr(10)) + 1, 'line')}]" if text else ""
 
 
 def _mime_text(output: Output, mime: str) -> str:

@@ -34,9 +34,9 @@ _UNAUTHORIZED: Final = (401, 403)
 _NOT_FOUND: Final = 404
 
 
-def gateway_token(environ: Mapping[str, str] | None = None) -> SecretStr | None:
+def gateway_token() -> SecretStr | None:
     """Return the gateway token from the environment; it is never a setting and never recorded."""
-    token = (os.environ if environ is None else environ).get(TOKEN_VARIABLE)
+    token = os.environ.get(TOKEN_VARIABLE)
     return SecretStr(token) if token else None
 
 

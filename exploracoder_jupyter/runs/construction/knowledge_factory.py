@@ -78,10 +78,7 @@ async def open_knowledge(
 
 
 def _resolve_path(given: str, folder: Path | None) -> Path:
-    try:
-        return (folder or Path()) / Path(given).expanduser()
-    except RuntimeError:  # no such user
-        return Path(given)
+    return (folder or Path()) / os.path.expanduser(given)  # noqa: PTH111  (raises nothing if there is no such user)
 
 
 async def _open_embedder(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +10,7 @@ from urllib.parse import urlsplit
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.web_settings import WEB_REMEDY, web_key
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.core.events import Event, Notice
+from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.construction.source_factory import SourceContext
@@ -27,27 +25,13 @@ _WEB_NOTICE = (
 
 
 async def open_web_source(context: SourceContext) -> Source | None:
-    """Open the web as a source; see `open_web`."""
-    return await open_web(
-        context.settings.retrieval, context.workdir, cache_folder(), context.emit, context.stack, clean=context.clean
-    )
-
-
-async def open_web(
-    settings: Retrieval,
-    workdir: Path,
-    cache: Path,
-    emit: Callable[[Event], None],
-    stack: AsyncExitStack,
-    *,
-    clean: Callable[[str], str] = str,
-) -> Source | None:
-    """Create the web source; `None` if it is off. `stack` closes its connections; `clean` redacts queries.
+    """Create the web source; `None` if it is off.
 
     Raises:
         UsageError: the folder of saved pages does not exist.
         MissingRequirement: a required package is not installed.
     """
+    settings, clean = context.settings.retrieval, context.clean
     if settings.web == "off":
         return None
     for package in ("lxml", "protego"):
@@ -56,19 +40,19 @@ async def open_web(
     from exploracoder_jupyter import web  # not needed by most runs, and an HTTP client is slow to import
 
     def warn(sentence: str) -> None:
-        emit(Notice(sentence, "warning"))
+        context.emit(Notice(sentence, "warning"))
 
     if settings.web == "folder":
-        pages = web.SavedPages(_resolve_folder(settings.web_address, workdir))
+        pages = web.SavedPages(_resolve_folder(settings.web_address, context.workdir))
         pages.prepare()
-        emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
+        context.emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
         return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
-    http = await stack.enter_async_context(web.HttpClient())
+    http = await context.stack.enter_async_context(web.HttpClient())
     provider, name = _create_provider(settings, http)
-    pages_cache = web.WebCache(cache)
+    pages_cache = web.WebCache(cache_folder())
     trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
     reader = web.PageFetcher(http, pages_cache, trusted=trusted)
-    emit(Notice(_WEB_NOTICE.format(name)))
+    context.emit(Notice(_WEB_NOTICE.format(name)))
     name = f"{settings.web} {settings.web_address}"
     return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
 

@@ -22,7 +22,9 @@ from exploracoder_jupyter.core.events import (
     RunStarted,
     SolutionJudged,
 )
+from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.runs.recorded.trace_loader import load_records
 from exploracoder_jupyter.runs.trace_check.explored_notebook import (
     code_before_run,
@@ -33,7 +35,6 @@ from exploracoder_jupyter.runs.trace_check.explored_notebook import (
 from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
-from exploracoder_jupyter.trace.module_distributions import canonical_name
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
 from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
 from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata
@@ -86,22 +87,20 @@ def read_subject(path: Path) -> Subject:
     if notebook and (sentence := newer_version_message(version_of(run_metadata(notebook)))):
         raise UsageError(f"{str(path)!r} cannot be checked. {sentence}", remedy="Update exploracoder_jupyter.")
     records = load_records(path)
-    by_kind = {type(record.event): record.event for record in records}
-    started, libraries, finished = (by_kind.get(kind) for kind in (RunStarted, LibraryRead, RunFinished))
-    ran = executions(records)
-    if not isinstance(started, RunStarted) or not ran:
+    run, ran = fold_all(records), executions(records)
+    if run.started is None or not ran:
         raise UsageError(f"Nothing was executed in the run of {str(path)!r}.", remedy="There is nothing to check.")
-    if started.task.repository:
+    if run.started.task.repository:
         raise UsageError(
             f"The run of {str(path)!r} wrote code for a repository, which is not executed as cells.",
             remedy="`jupyter explora replay` runs its tests again.",
         )
-    solution = finished.solution if isinstance(finished, RunFinished) else None
+    solution = run.finished.solution if run.finished else None
     return Subject(
         path,
-        started,
+        run.started,
         datetime.fromtimestamp(records[0].at, UTC).date(),
-        libraries.libraries if isinstance(libraries, LibraryRead) else (),
+        run.library.libraries if run.library else (),
         ran,
         {**_find_edits(notebook, saved), **find_unfounded_claims(records, ran)},
         code_before_run(notebook) if notebook and is_valid_notebook(notebook) else (),
@@ -147,18 +146,16 @@ def read_code(path: Path) -> tuple[str, ...]:
 
 def find_unfounded_claims(records: Sequence[Record], ran: Sequence[Execution]) -> dict[str, str]:
     """Describe the claims that the records contradict, by subject: the solution's id, `verdict` or `libraries`."""
-    events = [record.event for record in records]
-    started = next((event for event in events if isinstance(event, RunStarted)), None)
+    run, events = fold_all(records), [record.event for record in records]
+    if run.started is None:
+        return {}
     proposed = (event.candidate for event in events if isinstance(event, CandidateProposed))
     codes = {candidate.id: candidate.code for candidate in proposed}
     judged = (event for event in events if isinstance(event, SolutionJudged))
     right = {event.candidate for event in judged if event.judgement.ruling == "right"}
-    found: dict[str, str] = {}
-    for event in events:
-        if isinstance(event, RunFinished) and started and not _is_unexecuted(event, codes, ran):
-            found |= _check_verdict(event, {one.id: one for one in ran}, right, checked=bool(started.task.check))
-        if isinstance(event, LibraryRead) and started:
-            found |= _check_versions(event, started.environment.packages)
+    found = _check_versions(run.library, run.started.environment.packages) if run.library else {}
+    if run.finished and not _is_unexecuted(run.finished, codes, ran):
+        found |= _check_verdict(run.finished, {one.id: one for one in ran}, right, checked=bool(run.started.task.check))
     return found
 
 
@@ -188,10 +185,10 @@ def _check_verdict(
 
 
 def _check_versions(event: LibraryRead, packages: Sequence[str]) -> dict[str, str]:
-    pairs = [(canonical_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
+    pairs = [(normalize_name(name), version) for name, _, version in (line.partition("==") for line in packages)]
     listed = {name for name, _ in pairs}
     for info in event.libraries:
-        name = canonical_name(info.distribution)
+        name = normalize_name(info.distribution)
         if info.version and name in listed and (name, info.version) not in pairs:
             return {"libraries": f"{info.name} is recorded as {info.version}, the list of packages has another version"}
     return {}

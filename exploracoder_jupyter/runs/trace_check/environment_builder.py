@@ -27,11 +27,11 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 from exploracoder_jupyter.trace.module_distributions import (
     PINNED,
-    canonical_name,
     optional_requirements,
     parse_versions,
 )
@@ -64,7 +64,7 @@ class Lock:
     python: str
     """Version of the interpreter, as recorded."""
     versions: Mapping[str, str]
-    """Versions of all recorded packages, by canonical_name name."""
+    """Versions of all recorded packages, by canonical name."""
     libraries: tuple[str, ...]
     """Canonical names of the distributions to install, with their dependencies."""
 
@@ -86,7 +86,7 @@ class Lock:
         replaced = parse_versions(text.strip() for text in overrides)
         versions = {**parse_versions(packages), **replaced}
         versions.pop(_THIS_PACKAGE, None)
-        wanted = [*(name for name in map(canonical_name, libraries) if name in versions), *replaced, "ipykernel"]
+        wanted = [*(name for name in map(normalize_name, libraries) if name in versions), *replaced, "ipykernel"]
         return cls(python, versions, tuple(dict.fromkeys(wanted)))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -59,7 +60,7 @@ def find_explorations(path: Path) -> tuple[Exploration, ...]:
     places = _find_traces(path.parent, {run_id for _, run_id, _ in calls} - {""})
     found: dict[Path, tuple[str, ...]] = {}
     for names, run_id, before in calls:
-        candidates = [path.parent / Path(name).expanduser() for name in names]
+        candidates = [path.parent / os.path.expanduser(name) for name in names]  # noqa: PTH111  (raises nothing)
         for trace in [*candidates, *([places[run_id]] if run_id in places else [])]:
             if trace.is_file():
                 found.setdefault(trace, before)

@@ -11,10 +11,11 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment
+from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.runs.recorded.trace_permissions import restrict_to_current
 from exploracoder_jupyter.runs.trace_check.checked_trace import Subject
 from exploracoder_jupyter.runs.trace_check.environment_builder import Lock
-from exploracoder_jupyter.trace.module_distributions import canonical_name, imported_modules, providing_distributions
+from exploracoder_jupyter.trace.module_distributions import imported_modules, providing_distributions
 
 _REPORTED_FIELDS = ("python", "platform", "kernel", "isolation", "branching", "state")
 _SANDBOX = TypeAdapter(Sandbox)
@@ -59,14 +60,14 @@ def describe_environment(environment: Environment, libraries: Mapping[str, str])
 def library_versions(subject: Subject, environment: Environment) -> dict[str, str]:
     """Return the known versions of the task's libraries in an environment, by import name."""
     installed = installed_versions(environment)
-    found = {info.name: installed.get(canonical_name(info.distribution or info.name), "") for info in subject.libraries}
+    found = {info.name: installed.get(normalize_name(info.distribution or info.name), "") for info in subject.libraries}
     return {name: version for name, version in found.items() if version}
 
 
 def installed_versions(environment: Environment) -> dict[str, str]:
     """Return the versions of installed distributions by canonical name."""
     pairs = (line.partition("==") for line in environment.packages)
-    return {canonical_name(name): version for name, _, version in pairs}
+    return {normalize_name(name): version for name, _, version in pairs}
 
 
 def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
@@ -78,12 +79,12 @@ def lock_of(subject: Subject, overrides: Sequence[str]) -> Lock:
     recorded = subject.started.environment
     if not recorded.packages:
         raise UsageError("The trace does not record which packages were installed.", remedy="Omit --env.")
-    overridden = {canonical_name(text.partition("==")[0]) for text in overrides}
-    unindexed = {*map(canonical_name, recorded.unindexed)} - overridden
+    overridden = {normalize_name(text.partition("==")[0]) for text in overrides}
+    unindexed = {*map(normalize_name, recorded.unindexed)} - overridden
     indexed = {name: version for name, version in installed_versions(recorded).items() if name not in unindexed}
     modules = sorted({name for one in subject.executions for name in imported_modules(one.code)})
     libraries = [info.distribution or info.name for info in subject.libraries]
-    if local := [name for name in libraries if canonical_name(name) in unindexed]:
+    if local := [name for name in libraries if normalize_name(name) in unindexed]:
         raise UsageError(
             f"{', '.join(local)} came from a folder, an archive or a repository, not from a package index.",
             remedy="Use an environment that has it with --kernel, or an indexed version with --with NAME==VERSION.",
@@ -119,7 +120,7 @@ def describe_differences(subject: Subject, now: Environment, sandbox: Sandbox) -
         if type(now_limit) is int and type(limit := subject.sandbox.get(name)) is int and limit > now_limit
     ]
     then, installed = installed_versions(recorded), installed_versions(now)
-    others = then.keys() & installed.keys() - {canonical_name(info.distribution) for info in subject.libraries}
+    others = then.keys() & installed.keys() - {normalize_name(info.distribution) for info in subject.libraries}
     changed = [name for name in sorted(others - _INSTALLERS) if then[name] != installed[name]]
     if changed:
         listed = ", ".join(f"{name} {then[name]} -> {installed[name]}" for name in changed[:_MAX_LISTED])

@@ -15,7 +15,7 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.program_execution import run_on_input, run_with_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
@@ -60,7 +60,11 @@ async def execute_again(root: Branch, chosen: Sequence[Execution], how: Executio
     Raises:
         KernelError: no kernel could be started.
     """
-    return await retry_on_branching_change(lambda: _Pass.run(root, chosen, how))
+    following: dict[str, list[Execution]] = {}
+    ids = {one.id for one in chosen}
+    for one in chosen:
+        following.setdefault(one.parent if one.parent in ids else "", []).append(one)
+    return await retry_on_branching_change(lambda: _Pass(how, following).run(root))
 
 
 async def retry_on_branching_change(work: Callable[[], Awaitable[_T]]) -> _T:
@@ -76,18 +80,13 @@ class _Pass:
     how: ExecutionOptions
     following: dict[str, list[Execution]]
     """The executions that start from each id."""
-    limiter: anyio.CapacityLimiter
+    limiter: anyio.CapacityLimiter = field(init=False)
     seen: dict[str, Observation] = field(default_factory=dict)
 
-    @classmethod
-    async def run(cls, root: Branch, chosen: Sequence[Execution], how: ExecutionOptions) -> Mapping[str, Observation]:
-        following: dict[str, list[Execution]] = {}
-        ids = {one.id for one in chosen}
-        for one in chosen:
-            following.setdefault(one.parent if one.parent in ids else "", []).append(one)
-        this = cls(how, following, anyio.CapacityLimiter(how.parallel))
-        await this._execute_children("", root)
-        return this.seen
+    async def run(self, root: Branch) -> Mapping[str, Observation]:
+        self.limiter = anyio.CapacityLimiter(self.how.parallel)
+        await self._execute_children("", root)
+        return self.seen
 
     async def _execute_children(self, id_: str, branch: Branch) -> None:
         async with task_group() as group:
@@ -102,7 +101,7 @@ class _Pass:
             try:
                 observation = await _observe(one, branch, self.how)
             except BaseException:
-                await _close(branch)
+                await close_branches([branch])
                 raise
         if not never_ran(observation):
             self.seen[one.id] = observation
@@ -110,7 +109,7 @@ class _Pass:
         try:
             await self._execute_children(one.id, branch)
         finally:
-            await _close(branch)
+            await close_branches([branch])
 
     async def _fork(self, base: Branch, one: Execution) -> Branch | None:
         try:
@@ -140,8 +139,3 @@ async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Obs
     if one.given is not None:
         return (await run_on_input(step, one.code, one.given)).observation
     return await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
-
-
-async def _close(branch: Branch) -> None:
-    with anyio.CancelScope(shield=True):
-        await branch.close()

@@ -77,7 +77,7 @@ class Layout:
             outcome = run.finished.verdict.outcome if run.finished and final_solution(run) else None
             yield _solution_heading(run, cell_markdown.solution_markdown(section, outcome, run.files, over=_over(run)))
             yield from self._attempt_cells(run, section)
-            yield from _result_cells(run, section, self._outputs)
+            yield from _result_cells(run, self._outputs)
             yield from _notice_cells(run, section)
         if run.finished:
             seconds = round(max(run.now - run.started_at, 0), 3)
@@ -95,7 +95,7 @@ class Layout:
         outcome = cell_markdown.outcome_markdown(run, final_solution(run))
         yield from self._adapt([markdown_cell(run, "outcome", "", outcome, outcome_metadata(run))])
         if section:
-            yield from self._adapt(_result_cells(run, section, outputs=None))
+            yield from self._adapt(_result_cells(run, outputs=None))
             yield from self._adapt(_notice_cells(run, section))
 
     def _cached_cells(self, run: RunState, section: Section) -> list[Cell]:
@@ -181,7 +181,7 @@ def _solution_heading(run: RunState, heading: str) -> Cell:
     return markdown_cell(run, "subtask", SOLUTION, heading, {"subtask": SOLUTION, "status": status})
 
 
-def _result_cells(run: RunState, section: Section, outputs: SanitizedOutputs | None) -> Iterator[Cell]:
+def _result_cells(run: RunState, outputs: SanitizedOutputs | None) -> Iterator[Cell]:
     """Yield the solution; without `outputs` it shows none, because it is there to be run."""
     solution = final_solution(run)
     if solution is None:
@@ -190,7 +190,7 @@ def _result_cells(run: RunState, section: Section, outputs: SanitizedOutputs | N
     if solution.patch:
         yield markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
         return
-    observation = observation_of(section, solution)
+    observation = observation_of(run, solution)
     fields |= {"selected": True, **_seconds(observation)}
     cell = new_cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
     yield code_cell(cell, outputs(observation) if outputs else ())

@@ -38,7 +38,7 @@ _VERDICTS: dict[Outcome, str] = {
     "unsolved": "✗ **Unsolved** (no solution was found).",
     "stopped": "■ **Stopped** before the end; what was learned until then is {where}.",
 }
-_STATUSES: dict[Status, str] = {
+STATUSES: dict[Status, str] = {
     "ok": "ran",
     "error": "failed",
     "timeout": "timed out",
@@ -274,7 +274,7 @@ def _outcome(attempt: Attempt, *, over: bool) -> str:
     wrote, files = "", observation.files
     if files and candidate.subtask != SOLUTION:
         wrote = f", wrote {span(clip(files[0], 80))}{f' and {len(files) - 1} more' if len(files) > 1 else ''}"
-    return f"{name} {_STATUSES[observation.status]}{reason}{wrote}"
+    return f"{name} {STATUSES[observation.status]}{reason}{wrote}"
 
 
 def _selection(section: Section) -> str:

@@ -13,8 +13,8 @@ import binascii
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -24,31 +24,23 @@ from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, sa
 from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
 from exploracoder_jupyter.trace.storage.size_limit import omitted_values
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Maximum sizes, in bytes of UTF-8."""
-
-    output: int = 1_000_000
-    """For each MIME type of an output."""
-    cell: int = 5_000_000
-    """For all outputs of a cell."""
-    count: int = 200
-    """Maximum number of outputs of a cell."""
+_MAX_OUTPUT: Final = 1_000_000
+"""Maximum size of each MIME type of an output, in bytes of UTF-8."""
+_MAX_CELL: Final = 5_000_000
+"""Maximum size of all outputs of a cell, in bytes of UTF-8."""
+_MAX_COUNT: Final = 200
+"""Maximum number of outputs of a cell."""
 
 
-_DEFAULT = Limits()
-
-
-def sanitize(outputs: Sequence[Output], *, limits: Limits = _DEFAULT) -> tuple[Output, ...]:
+def sanitize(outputs: Sequence[Output]) -> tuple[Output, ...]:
     """Return outputs that are safe to show, in nbformat's form. Never raises, whatever the outputs contain."""
     safe: list[Output] = []
-    remaining = limits.cell
+    remaining = _MAX_CELL
     for index, output in enumerate(outputs):
-        if index >= limits.count or remaining < limits.output // 10:
+        if index >= _MAX_COUNT or remaining < _MAX_OUTPUT // 10:
             safe.append(_note(f"{len(outputs) - index} further outputs left out: too many or too large for one cell"))
             break
-        clean = _sanitize_output(output, min(limits.output, remaining))
+        clean = _sanitize_output(output, min(_MAX_OUTPUT, remaining))
         remaining -= int(_json_size(clean))
         safe.append(clean)
     return tuple(safe)

@@ -53,10 +53,10 @@ def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path, monkeypat
         with pytest.raises(UsageError, match=f"process {process.pid}, since"):
             run_at(path)
         with pytest.raises(UsageError, match="still active"):
-            refuse_active(path, patience=0.0)
+            refuse_active(path)
         process.kill()
     assert list(tmp_path.iterdir())
-    refuse_active(path, patience=0.0)
+    refuse_active(path)
     run_at(path).close()
     assert list(tmp_path.iterdir()) == []
 

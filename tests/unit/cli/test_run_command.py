@@ -46,7 +46,7 @@ def session(monkeypatch):
         given.orders.append((libraries, query, k, layers))
         return _give(given.answer)
 
-    async def diagnose(layers):
+    async def diagnose():
         return _give(given.answer)
 
     for name in runs.__all__:

@@ -8,6 +8,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, O
 from exploracoder_jupyter.kernels.observing.output_text import SCHEMA_MIME
 from exploracoder_jupyter.kernels.processes.spawned_process import describe_exit
 from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
+from tests.unit.kernels.test_output_collector import CHANGES, DID, collect
 
 ENDINGS = {
     "ok": (ExecutionResult("finished", {"status": "ok"}), "ok", None, ""),
@@ -50,43 +51,28 @@ def test_status_error_and_note(ending, status, headline, note):
     assert observation.ran is (status == "ok")
 
 
-DID = {
-    "changes": [{"name": "G", "how": "new", "type": "networkx.Graph", "summary": "3 nodes", "schema": "nodes"}],
-    "warnings": ["UserWarning: w"],
-    "logs": ["lib: l"],
-    "files": ["a.csv"],
-    "memory": 5,
-    "failure": {"report": "E: m at x", "schema": "E at x", "nearest": ["y"]},
-}
 ERROR = ("error", {"ename": "E", "evalue": "m", "traceback": ["E: m"]})
 
 
-def collected(*messages):
-    collector = OutputCollector(1000)
-    for kind, content in messages:
-        collector.add(kind, content)
-    return collector
-
-
 def test_what_a_cell_did_is_observed():
-    collector = collected(ERROR, ("display_data", {"data": {CELL_MIME: DID}}))
+    collector = collect(ERROR, ("display_data", {"data": {CELL_MIME: DID}}))
     observation = build_observation(ExecutionResult("finished", {"status": "error"}), collector, timeout=3)
     assert observation.names == (("G", "networkx.Graph"),)
-    assert observation.changes[0].summary == "3 nodes"
-    assert (observation.warnings, observation.logs, observation.files) == (("UserWarning: w",), ("lib: l",), ("a.csv",))
-    assert observation.memory == 5
-    assert observation.error == ErrorInfo("E", "m", "E: m", "E: m at x", "E at x", ("y",))
+    assert observation.changes == tuple(CHANGES)
+    assert (observation.warnings, observation.logs) == (("FutureWarning: use len",), ("lib: slow",))
+    assert (observation.files, observation.memory) == (("out/a.csv",), 7_000_000)
+    assert observation.error == ErrorInfo("E", "m", "E: m", "KeyError: 'x'", "KeyError", ("y",))
 
 
 def test_where_an_endless_cell_was_is_observed():
-    collector = collected(("display_data", {"data": {CELL_MIME: DID}}))
+    collector = collect(("display_data", {"data": {CELL_MIME: DID}}))
     error = build_observation(ExecutionResult("timeout"), collector, timeout=3).error
-    assert (error.name, error.report) == ("Timeout", "E: m at x")
+    assert (error.name, error.report) == ("Timeout", "KeyError: 'x'")
 
 
 def test_texts_for_models_are_in_the_text_and_not_among_the_outputs():
     data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
-    collector = collected(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
+    collector = collect(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
     observation = build_observation(ExecutionResult("finished", {"status": "ok"}), collector, timeout=3)
     assert observation.text == "a\n3 nodes of G: 'a'"
     assert observation.schema == "[printed 1 character in 1 line]\n3 nodes"

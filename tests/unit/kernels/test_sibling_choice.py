@@ -4,9 +4,10 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.live_kernel import Hazard, LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sibling_choice import choose_siblings
+from exploracoder_jupyter.protocol.engine_messages import Hazard
 
 FULL = SandboxLevel("namespaces", overlay=True)
 LESS = SandboxLevel("landlock", why="namespaces are refused here")
@@ -20,8 +21,9 @@ def live(*hazards, secretive=()):
     return LiveKernel(never, tuple(hazards), tuple(secretive))
 
 
-POLARS = Hazard("refuse", "polars", "polars keeps a thread pool that does not survive a fork")
-TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
+POLARS = Hazard(kind="refuse", library="polars", what="polars keeps a thread pool that does not survive a fork")
+TASKS = Hazard(kind="warn", what="2 asyncio tasks are not there")
+SECRETIVE = "variables look like credentials (api_key, a, b); --state live includes them anyway"
 
 
 @pytest.mark.parametrize(
@@ -39,21 +41,13 @@ TASKS = Hazard("warn", "", "2 asyncio tasks are not there")
         ({"kernel": "other"}, FULL, live(), "fresh: only forks start from the live kernel", True),
         ({"branching": "rerun"}, FULL, live(), "fresh: only forks start from the live kernel", False),
         ({"branching": "fork"}, LESS, None, "fresh: there is no live kernel", True),
+        ({}, LESS, live(), "fresh: forks cannot be fully confined here; --state live forks anyway", False),
+        ({}, FULL, live(secretive=["api_key", "a", "b", "c"]), f"fresh: {SECRETIVE}", True),
     ],
 )
 def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state, forks):
     choice = choose_siblings(Sandbox(**settings), level, kernel)
     assert (choice.state, choice.fork) == (state, forks)
-
-
-def test_credentials_keep_experiments_out_of_the_live_kernel_unless_it_is_asked_for():
-    choice = choose_siblings(Sandbox(), FULL, live(secretive=["api_key", "a", "b", "c"]))
-    assert not choice.live
-    assert choice.why == ("variables look like credentials (api_key, a, b); --state live includes them anyway")
-
-
-def test_the_live_kernel_is_forked_unasked_only_at_the_full_level():
-    assert "cannot be fully confined" in choose_siblings(Sandbox(), LESS, live()).why
 
 
 def test_live_state_without_a_live_kernel_is_refused():

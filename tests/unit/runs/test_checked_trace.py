@@ -15,12 +15,12 @@ from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_c
 from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
 from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.runs.trace_lock import TraceLock
-from exploracoder_jupyter.trace import journal_path, render
+from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.storage.journal import Journal
 from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from tests.unit.factories import RUN_ID, complete_events, recorded
+from tests.unit.trace.views import journaled
 
 code, words = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
 
@@ -48,14 +48,6 @@ def trace(tmp_path):
     return written(tmp_path / "explorations" / "networkx.ipynb", recorded(events()))
 
 
-def noted(path, records):
-    """A journal of these records, as a run leaves it that is cut off."""
-    journal = Journal(journal_path(path))
-    for record in records:
-        journal.append(record)
-    journal.close()
-
-
 def reported_differences(subject):
     """The differences reported for a matching environment."""
     sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
@@ -67,16 +59,17 @@ def claims(change, **options):
     return find_unfounded_claims(records, executions(records))
 
 
+def ending(**changes):
+    """A change of events: a run with another end."""
+    return lambda event: replace(event, **changes) if isinstance(event, RunFinished) else event
+
+
 class TestClaims:
     def test_those_of_a_run_are_borne_out_by_what_it_ran(self):
         assert claims(lambda event: event) == {}
 
     def test_a_solution_is_the_code_that_was_run(self):
-        def change(event):
-            if not isinstance(event, RunFinished):
-                return event
-            return replace(event, solution=replace(event.solution, code="print('another end')"))
-
+        change = ending(solution=replace(events()[-1].solution, code="print('another end')"))
         assert claims(change) == {"s2": "the solution is not the code that was run"}
 
     @pytest.mark.parametrize("outcome", ["solved", "unchecked"])
@@ -98,13 +91,9 @@ class TestClaims:
         assert find_unfounded_claims(recorded(whole), executions(recorded(whole))) == {}
 
     def test_what_a_stopped_run_has_put_together_was_not_run_as_a_whole(self):
-        def change(event):
-            if not isinstance(event, RunFinished):
-                return event
-            solution = replace(event.solution, code="1\n2", candidate="2.1r1")
-            return replace(event, verdict=replace(event.verdict, outcome="stopped"), solution=solution)
-
-        assert claims(change) == {}
+        last = events()[-1]
+        joined = replace(last.solution, code="1\n2", candidate="2.1r1")
+        assert claims(ending(verdict=replace(last.verdict, outcome="stopped"), solution=joined)) == {}
 
     def test_versions_of_libraries_are_those_of_the_packages(self):
         def change(event):
@@ -124,14 +113,14 @@ class TestReading:
         assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
 
     def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
-        noted(trace, recorded(events()))
+        journaled(trace, recorded(events()))
         subject = read_subject(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
         assert (subject.edited, subject.complete) == ({}, False)
         assert any("journal" in clause for clause in reported_differences(subject))
 
     def test_a_run_that_is_still_active_is_reported_as_such(self, trace):
-        noted(trace, recorded(events()))
+        journaled(trace, recorded(events()))
         written(trace, recorded(events())[:-8])
         run = TraceLock(trace)
         subject = read_subject(trace)
@@ -143,7 +132,7 @@ class TestReading:
         assert not read_subject(trace).is_active
 
     def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
-        noted(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
+        journaled(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
 
@@ -249,9 +238,10 @@ class TestNotebooksThatExplored:
         found = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert {one.trace: one.before for one in found} == {trace: ("x = 1",), other: ("x = 1", "y = 2")}
 
-    def test_a_trace_that_is_gone_is_missed(self, tmp_path):
+    @pytest.mark.parametrize("option", ["", " --out ~nobody-of-this-name/a.ipynb"])
+    def test_a_trace_that_is_gone_is_missed(self, tmp_path, option):
         with pytest.raises(UsageError, match="their traces were not found"):
-            find_explorations(self.notebook(tmp_path / "mine.ipynb", code("%%explora networkx\nDo it.")))
+            find_explorations(self.notebook(tmp_path / "mine.ipynb", code(f"%%explora networkx{option}\nDo it.")))
 
     def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
         made = trace.with_name("networkx-selected.ipynb")

@@ -1,19 +1,14 @@
 """What leaves the recorder of a run, to its trace, its listener or its caller, contains no secrets."""
 
 import getpass
-import json
 from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.events import Notice, Progress, dump
-from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.core.events import Progress, dump
 from exploracoder_jupyter.trace import journal_path
-from tests.unit.factories import asked, planned, proposed, ran, recorded, started, stream
+from tests.unit.runs.recorders import recorder_at
 from tests.unit.trace.test_redaction import OF_PERSON, PLANTED, TRACES, everywhere
 
 HIDDEN = ["hunter2-hunter2", "pass\\'word", 'a"b\\c-secret-é']
@@ -26,16 +21,10 @@ def _mine(monkeypatch):
     monkeypatch.setattr(getpass, "getuser", lambda: "mariachen")
 
 
-def a_recorder(path, listen):
-    settings = resolve({"view": {"out": str(path)}}, environ={})
-    order = Order(Task("x", ("networkx",)), workdir=path.parent)
-    return EventRecorder(order, settings, listen, on_trace_created=lambda path: None, hidden=HIDDEN)
-
-
 @pytest.mark.parametrize("name", PLANTED)
 def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp_path, name):
     path, shown = tmp_path / "run.ipynb", []
-    recorder = a_recorder(path, lambda record, state: shown.append(record))
+    recorder = recorder_at(path, tmp_path, shown.append, hidden=HIDDEN)
     for record in everywhere(PLANTED[name]):
         recorder(record.event)
     written = journal_path(path).read_text()
@@ -48,44 +37,9 @@ def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp
         assert not [left for left in TRACES if left in "".join(map(dump, shown))]
 
 
-SECRETS = {
-    "a known key": "hunter2-hunter2",
-    "quotes and backslashes": 'a"b\\c-secret-é',
-    "openai": "sk-proj-abc123def456ghi789",
-    "bearer": "Bearer abcdef0123456789abcdef",
-    "github": "ghp_" + "a1B2" * 9,
-    "aws": "AKIAIOSFODNN7EXAMPLE",
-    "pem": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
-}
-
-
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_secrets_are_never_written(tmp_path, secret):
-    records = recorded(
-        [
-            started(f"Use {secret} please", settings={"endpoint": {"note": [secret]}}),
-            Notice(secret),
-            asked(reply=secret, prompt=secret),
-            planned(secret),
-            proposed("1.1", f"key = {secret!r}"),
-            ran("1.1", stream(f"it is {secret}!")),
-        ]
-    )
-    path = tmp_path / "run.ipynb"
-    recorder = a_recorder(path, print)
-    for record in records:
-        recorder(record.event)
-    on_disk = path.read_text() + journal_path(path).read_text()
-    recorder.close()
-    on_disk += path.read_text()
-    for form in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
-        assert form not in on_disk
-    assert "it is [redacted]!" in on_disk
-
-
 def test_progress_and_the_error_that_ends_a_run_are_shown_without_secrets(tmp_path):
     shown = []
-    recorder = a_recorder(tmp_path / "run.ipynb", lambda record, state: shown.append(record))
+    recorder = recorder_at(tmp_path / "run.ipynb", tmp_path, shown.append, hidden=HIDDEN)
     recorder.advance("The server sent hunter2-hunter2; retrying", 0, 0)
     failure = recorder.fail(EndpointError("It sent hunter2-hunter2.", remedy="Not hunter2-hunter2."))
     recorder.close()

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import InternalError
 from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.core.types import Passage, Task
@@ -16,11 +15,11 @@ from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.engine_messages import Failed, Start, decode_from_engine, encode
 from exploracoder_jupyter.runs import Order, resume_order
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started
 from tests.unit.pipeline.test_snippet_learning import FLOOR, ROOT, two_steps
 from tests.unit.pipeline.test_task_run import fenced
+from tests.unit.runs.recorders import recorder_at
 from tests.unit.world import MATH, FewApis, FewPassages, InlineBranch, a_run, happened
 
 
@@ -100,15 +99,9 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
     assert "in fork" in failure.details or "in run" in failure.details
 
 
-def make_recorder(folder, listen):
-    settings = resolve({"view": {"out": str(folder / "t.ipynb")}}, environ={})
-    order = Order(Task("x", ("networkx",)), workdir=folder)
-    return EventRecorder(order, settings, lambda record, state: listen(record), on_trace_created=lambda path: None)
-
-
 def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):
     """Issue 14, item 0: who shows a run cannot end it."""
-    recorder = make_recorder(tmp_path, boom)
+    recorder = recorder_at(tmp_path / "t.ipynb", tmp_path, boom)
     for event in complete_events():
         recorder(event)
     recorder.close()
@@ -123,7 +116,7 @@ def _is_failure(event):
 
 def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     """Issue 14, item 0: the trace is closed and valid, says what happened, and `--resume` continues it."""
-    recorder = make_recorder(tmp_path, lambda record: None)
+    recorder = recorder_at(tmp_path / "t.ipynb", tmp_path)
     for event in [started(settings={}), *complete_events()[1:16]]:
         recorder(event)
     failure = recorder.fail(RuntimeError("boom"))

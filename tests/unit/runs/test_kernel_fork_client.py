@@ -9,11 +9,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.types import Environment, Task
-from exploracoder_jupyter.kernels.live_kernel import Hazard
-from exploracoder_jupyter.protocol.engine_messages import (
-    KernelForked,
-    LiveOffer,
-)
+from exploracoder_jupyter.protocol.engine_messages import Hazard, KernelForked, LiveOffer
 from exploracoder_jupyter.runs import KernelForkClient, Order
 from exploracoder_jupyter.runs.run_request import (
     missing_variables_message,
@@ -100,7 +96,7 @@ def test_an_offer_becomes_a_kernel_that_can_be_forked():
     offer = {"hazards": [{"kind": "warn", "library": "", "what": "2 threads"}], "secretive": ["api_key"]}
     line = KernelForkClient(lambda request: None)
     live = line.kernel(LiveOffer.model_validate(offer))
-    assert live.hazards == (Hazard("warn", "", "2 threads"),)
+    assert live.hazards == (Hazard(kind="warn", what="2 threads"),)
     assert live.secretive == ("api_key",)
     assert live.fork == line.fork
 

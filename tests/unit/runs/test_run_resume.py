@@ -21,6 +21,7 @@ from exploracoder_jupyter.trace import render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
+from tests.unit.runs.recorders import recorder_at
 
 NOTHING = Task("", ())
 CUT_OFF = 16
@@ -47,10 +48,11 @@ def _own_endpoint(monkeypatch):
     monkeypatch.setenv("EXPLORACODER_BASE_URL", ADDRESS)
 
 
-def trace(folder, events, *, name="old.ipynb", **changes):
+def trace(folder, events=None, *, name="old.ipynb", **changes):
+    """The trace of a run, cut off after its first subtask unless it has these events."""
     path = folder / name
-    events = [started(settings=SETTINGS, **changes), *events[1:]]
-    nbformat.write(render(recorded(events)), path)
+    begun = started(**{"settings": SETTINGS, **changes})
+    nbformat.write(render(recorded([begun, *(events or complete_events()[:CUT_OFF])[1:]])), path)
     return path
 
 
@@ -59,7 +61,7 @@ def again(path, order=None, **more):
 
 
 def test_task_and_settings_come_from_the_trace(tmp_path):
-    order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
+    order = again(trace(tmp_path))
     assert order.task == Task("Count the triangles of the karate club graph.", ("networkx",))
     settings = resolve(*order.layers)
     assert (settings.exploration.candidates, settings.exploration.debug_rounds) == (7, 3)
@@ -78,7 +80,7 @@ def test_task_and_settings_come_from_the_trace(tmp_path):
 
 
 def test_what_is_given_now_wins(tmp_path):
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    path = trace(tmp_path)
     layer = {"exploration": {"preset": "quick"}, "endpoint": {"model": "new"}}
     order = again(path, Order(Task("", ("polars",), check="assert x"), (layer,), workdir=tmp_path))
     settings = resolve(*order.layers, environ={})
@@ -89,7 +91,7 @@ def test_what_is_given_now_wins(tmp_path):
 
 def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeypatch):
     monkeypatch.setenv("EXPLORACODER_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")
-    order = again(trace(tmp_path, complete_events()[:CUT_OFF]))
+    order = again(trace(tmp_path))
     assert resolve(*order.layers).endpoint.base_url == "http://me:hunter2@127.0.0.1:9/v1"
 
 
@@ -103,7 +105,7 @@ def endpoint_of(order):
 
 def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
     """Issue 14, item 0: what the user says now wins, the recorded settings come after it."""
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    path = trace(tmp_path)
     for name, value in NOW.items():
         monkeypatch.setenv(name, value)
     assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "now")
@@ -117,7 +119,7 @@ def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp
 def test_an_address_that_only_a_trace_names_is_refused_or_asked_about(tmp_path, monkeypatch):
     """Issue 14, item 6: an address on this machine, too, gets nothing unless the user has named it or agrees."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
-    path, asked = trace(tmp_path, complete_events()[:CUT_OFF]), []
+    path, asked = trace(tmp_path), []
     for confirm in (None, lambda address: asked.append(address)):
         with pytest.raises(UsageError, match=r"127\.0\.0\.1:9") as caught:
             again(path, confirm=confirm)
@@ -132,7 +134,7 @@ def test_an_address_that_nothing_is_sent_to_is_not_asked_about(tmp_path, monkeyp
     """Issue 14, item 6: without a model and without embeddings there of, the address of a trace does not matter."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     offline = Order(NOTHING, ({"endpoint": {"model": "offline"}},), workdir=tmp_path)
-    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]), offline)) == (None, "offline")
+    assert endpoint_of(again(trace(tmp_path), offline)) == (None, "offline")
     embedding = set_to(tmp_path, {"endpoint": {"base_url": ADDRESS, "model": "offline", "embedding_model": "e"}})
     with pytest.raises(UsageError, match=r"127\.0\.0\.1:9"):
         again(embedding)
@@ -142,15 +144,14 @@ def test_where_the_web_is_searched_is_for_the_user_to_say(tmp_path, monkeypatch)
     """Issue 14, item 6: an address of a trace alone does not get the key for searching the web."""
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("EXPLORACODER_WEB_KEY", "secret-of-the-web")
-    hostile = {"base_url": ADDRESS}, {"web_address": "https://evil.example/?q={query}&k={key}"}
-    records = [started(settings={"endpoint": hostile[0], "retrieval": hostile[1]}), *complete_events()[1:CUT_OFF]]
-    nbformat.write(render(recorded(records)), tmp_path / "old.ipynb")
+    hostile = {"web_address": "https://evil.example/?q={query}&k={key}"}
+    path = trace(tmp_path, settings={"endpoint": {"base_url": ADDRESS}, "retrieval": hostile})
     (tmp_path / "config.toml").write_text('[retrieval]\nweb = "https://find.example/?q={query}&k={key}"\n')
-    settings = resolve(*again(tmp_path / "old.ipynb").layers)
+    settings = resolve(*again(path).layers)
     assert settings.retrieval.web_address == "https://find.example/?q={query}&k={key}"
     (tmp_path / "config.toml").write_text("")
     with pytest.raises(UsageError, match=r"--web 'https://evil\.example"):
-        again(tmp_path / "old.ipynb")
+        again(path)
 
 
 @pytest.mark.parametrize("command", [["run", "--resume"], ["run", "--from", "1.2", "--resume"]])
@@ -174,7 +175,7 @@ def test_on_a_terminal_the_user_is_asked(tmp_path, monkeypatch, capsys, answer):
     """Issue 14, item 6: no is the default; after a yes the run takes the address of the trace."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     monkeypatch.chdir(tmp_path)
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    path = trace(tmp_path)
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
@@ -198,7 +199,7 @@ class Terminal(io.StringIO):
 def test_what_is_stricter_now_stays_so(tmp_path, monkeypatch):
     (tmp_path / "config.toml").touch()
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
+    path = trace(tmp_path)
     settings = resolve(*again(path).layers)
     assert (settings.endpoint.share, settings.sandbox.isolation) == ("values", "best")
     (tmp_path / "config.toml").write_text('[endpoint]\nshare = "schema"\n[sandbox]\nisolation = "require"\n')
@@ -226,10 +227,7 @@ BEYOND = {
 
 
 def set_to(folder, layer):
-    settings = as_json(resolve(layer, environ={}))
-    events = [started(settings=settings), *complete_events()[1:CUT_OFF]]
-    nbformat.write(render(recorded(events)), folder / "old.ipynb")
-    return folder / "old.ipynb"
+    return trace(folder, settings=as_json(resolve(layer, environ={})))
 
 
 def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, monkeypatch):
@@ -290,10 +288,10 @@ def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
 
 def test_the_message_says_where_files_are_looked_for_now(tmp_path):
     environment = replace(started().environment, folder="/data/project")
-    path = trace(tmp_path, complete_events()[:CUT_OFF], environment=environment)
+    path = trace(tmp_path, environment=environment)
     order = again(path, Order(NOTHING, workdir=tmp_path))
     assert order.earlier.message.endswith(f" Its files were in /data/project; they are looked for in {tmp_path}.")
-    there = trace(tmp_path, complete_events()[:CUT_OFF], environment=replace(environment, folder=str(tmp_path)))
+    there = trace(tmp_path, environment=replace(environment, folder=str(tmp_path)))
     assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.message
 
 
@@ -313,7 +311,7 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
     repository, moved = RepositoryTask("a.py::A"), tmp_path / "moved"
     moved.mkdir()
     task = replace(started().task, repository=repository)
-    path = trace(tmp_path, complete_events()[:CUT_OFF], task=task)
+    path = trace(tmp_path, task=task)
     assert prepare_replay(path, tmp_path / "new.ipynb", workdir=moved).order.workdir == moved
     order = in_repository(Order(NOTHING, workdir=tmp_path), moved, repository)
     assert resume_order(order, Path(path.name)).earlier.trace == path
@@ -322,22 +320,14 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
 def test_a_run_that_is_still_active_is_not_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
-    recorder = EventRecorder(
-        Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print
-    )
+    recorder = recorder_at(path, tmp_path)
     for event in [started(settings=SETTINGS), *complete_events()[1:CUT_OFF]]:
         recorder(event)
     for named in (path, journal_path(path)):
         with pytest.raises(UsageError, match=r"The run of old\..* is still active.*Wait until it ends, or stop it\."):
             again(named)
-    with pytest.raises(UsageError, match=r"The run of old\.ipynb is still active"):
-        EventRecorder(Order(Task("x", ("networkx",)), workdir=tmp_path), with_out(path), print, on_trace_created=print)
     recorder.close()
     assert again(path).earlier.run_id == RUN_ID
-
-
-def with_out(path):
-    return resolve({"view": {"out": str(path)}}, environ={})
 
 
 @pytest.mark.parametrize("form", ["journal", "torn journal", "torn notebook"])
@@ -377,9 +367,7 @@ def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp
 
 
 def test_missing_variables_of_a_notebook_are_reported(tmp_path):
-    path = trace(tmp_path, complete_events()[:CUT_OFF])
-    records = recorded([replace(started(settings=SETTINGS), task=Task("x", ("networkx",), uses=("df",)))])
-    nbformat.write(render(records), path)
+    path = trace(tmp_path, task=Task("x", ("networkx",), uses=("df",)))
     with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
         again(path)
     with pytest.raises(UsageError, match=r"variables of a notebook \(df\)"):
@@ -427,7 +415,7 @@ def test_a_file_that_is_no_trace_is_reported(tmp_path):
 def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
     folder = tmp_path / "there"
     folder.mkdir()
-    order = replace(again(trace(folder, complete_events()[:CUT_OFF])), workdir=tmp_path)
+    order = replace(again(trace(folder)), workdir=tmp_path)
     settings = resolve(*order.layers, environ={})
     recorders = [EventRecorder(order, settings, print, on_trace_created=print) for _ in range(2)]
     assert [recorder.path.name for recorder in recorders] == ["old-resumed.ipynb", "old-resumed-2.ipynb"]
@@ -446,9 +434,7 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
 
 def test_settings_that_are_not_known_here_are_left_out(tmp_path):
     later = {**SETTINGS, "exploration": {"of_later": 1}, "unheard": {"x": 1}}
-    events = [started(settings=later), *complete_events()[1:CUT_OFF]]
-    nbformat.write(render(recorded(events)), tmp_path / "old.ipynb")
-    assert resolve(*again(tmp_path / "old.ipynb").layers, environ={}).exploration.candidates == 5
+    assert resolve(*again(trace(tmp_path, settings=later)).layers, environ={}).exploration.candidates == 5
 
 
 def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
@@ -456,6 +442,6 @@ def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     (tmp_path / "config.toml").write_text('[endpoint]\nbase_url = "http://127.0.0.1:12/v1"\n')
-    assert endpoint_of(again(trace(tmp_path, complete_events()[:CUT_OFF]))) == ("http://127.0.0.1:12/v1", "toy")
+    assert endpoint_of(again(trace(tmp_path))) == ("http://127.0.0.1:12/v1", "toy")
     path = set_to(tmp_path, {"endpoint": {"model": "toy"}})
     assert endpoint_of(again(path)) == ("http://127.0.0.1:12/v1", "toy")

@@ -7,11 +7,9 @@ from threading import Barrier
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs import Order, trace_lock
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs import trace_lock
+from tests.unit.runs.recorders import recorder_at
 
 
 @pytest.fixture(autouse=True)
@@ -19,20 +17,15 @@ def _at_once(monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
 
 
-def run_at(out, workdir):
-    settings = resolve({"view": {"out": str(out)}}, environ={})
-    return EventRecorder(Order(Task("x", ("networkx",)), workdir=workdir), settings, print, on_trace_created=print)
-
-
 def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
     """Issue 14, item 11: the lock is taken before anything costs, and the sentence names the process."""
-    first = run_at("a.ipynb", tmp_path)
+    first = recorder_at("a.ipynb", tmp_path)
     with pytest.raises(UsageError) as refused:
-        run_at("a.ipynb", tmp_path)
+        recorder_at("a.ipynb", tmp_path)
     assert f"process {os.getpid()}, since 20" in refused.value.message
     assert "--out" in refused.value.remedy
     first.close()
-    run_at("a.ipynb", tmp_path).close()
+    recorder_at("a.ipynb", tmp_path).close()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -44,23 +37,23 @@ def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     (tmp_path / "other.ipynb").symlink_to("real/a.ipynb")
-    first = run_at(tmp_path / "real" / "a.ipynb", Path("/"))
+    first = recorder_at(tmp_path / "real" / "a.ipynb", Path("/"))
     with pytest.raises(UsageError, match="still active"):
-        run_at(again.format(whole=tmp_path), tmp_path)
+        recorder_at(again.format(whole=tmp_path), tmp_path)
     first.close()
 
 
 def test_of_runs_that_start_in_the_same_moment_one_gets_the_lock(tmp_path):
     """Issue 14, item 11: no two of them get the lock, also while an earlier one lets it go."""
     for number in range(20):
-        before, together = run_at("a.ipynb", tmp_path), Barrier(9)
+        before, together = recorder_at("a.ipynb", tmp_path), Barrier(9)
 
         def attempt(last, together=together):
             together.wait()
             if last:
                 return last.close()
             try:
-                return run_at("a.ipynb", tmp_path)
+                return recorder_at("a.ipynb", tmp_path)
             except UsageError:
                 return None
 

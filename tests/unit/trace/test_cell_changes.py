@@ -20,9 +20,10 @@ from exploracoder_jupyter.core.events import (
     SubtaskStarted,
 )
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
-from exploracoder_jupyter.trace import CellView, generated_metadata, schema
+from exploracoder_jupyter.trace import CellView, generated_metadata
 from exploracoder_jupyter.trace.cells.cell_building import cell_id
 from exploracoder_jupyter.trace.cells.escaped_text import prose
+from exploracoder_jupyter.trace.metadata_namespace import schema
 from tests.unit.factories import (
     RUN_ID,
     api,
@@ -147,23 +148,6 @@ def test_a_killed_candidate_says_what_killed_it():
     cells = viewed(events)
     assert "out of memory" in json.dumps(by_candidate(cells)["1.1"]["outputs"])
     assert "kernel died (The kernel died: out of memory)" in with_role(cells, "subtask")[0]["source"]
-
-
-def test_duplicates_and_empty_replies_have_no_cell_but_are_mentioned():
-    cells = viewed(complete_events())
-    assert not {"1.3", "1.4"} & set(by_candidate(cells))
-    heading = with_role(cells, "subtask")[0]["source"]
-    assert "**1.3** same code as 1.2, not run again" in heading
-    assert "**1.4** no code (the reply was empty)" in heading
-
-
-def test_the_heading_has_apis_and_reasons():
-    heading = with_role(viewed(complete_events()), "subtask")[0]["source"]
-    assert heading.startswith(
-        "### Subtask 1: Load the graph\n\n<details><summary>Recommended APIs (2)</summary>\n<table>"
-    )
-    assert "<code>networkx.karate_club_graph</code></td><td><code>()</code></td><td>Does it.</td>" in heading
-    assert "**Candidate 1.2 carried forward**: ran; gives the same as 1 other." in heading
 
 
 def test_the_plan_has_statuses_in_words_and_cost():

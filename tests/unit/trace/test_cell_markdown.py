@@ -21,23 +21,17 @@ def wrote(observed, *files):
 
 
 @pytest.mark.parametrize(
-    ("files", "words"),
+    ("observed", "files", "words"),
     [
-        ((), "Tried: **1.1** ran."),
-        (("out.csv",), "Tried: **1.1** ran, wrote <code>out.csv</code>."),
-        (("out/a.csv", "out/b.csv", "c.png"), "Tried: **1.1** ran, wrote <code>out/a.csv</code> and 2 more."),
+        (ran, (), "Tried: **1.1** ran."),
+        (ran, ("out.csv",), "Tried: **1.1** ran, wrote <code>out.csv</code>."),
+        (ran, ("out/a.csv", "out/b.csv", "c.png"), "Tried: **1.1** ran, wrote <code>out/a.csv</code> and 2 more."),
+        (failed, ("out.csv",), "failed (KeyError: 'x'), wrote <code>out.csv</code>."),
+        (ran, ("<b>x</b>",), "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>"),
     ],
 )
-def test_files_that_a_candidate_wrote_are_named_in_one_clause(files, words):
-    assert words in heading(wrote(ran("1.1"), *files))
-
-
-def test_a_candidate_that_failed_may_have_written_too():
-    assert "failed (KeyError: 'x'), wrote <code>out.csv</code>." in heading(wrote(failed("1.1"), "out.csv"))
-
-
-def test_a_name_of_a_file_is_no_markup():
-    assert "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>" in heading(wrote(ran("1.1"), "<b>x</b>"))
+def test_files_that_a_candidate_wrote_are_named_in_one_clause(observed, files, words):
+    assert words in heading(wrote(observed("1.1"), *files))
 
 
 def first_source(role, *events):

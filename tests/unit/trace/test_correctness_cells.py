@@ -21,10 +21,11 @@ from exploracoder_jupyter.core.types import (
     Selection,
 )
 from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
-from exploracoder_jupyter.trace import generated_metadata, render, schema
+from exploracoder_jupyter.trace import generated_metadata, render
+from exploracoder_jupyter.trace.metadata_namespace import schema
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
-from tests.unit.trace.views import with_role
+from tests.unit.trace.views import roles, with_role
 
 SCHEMA = jsonschema.Draft202012Validator(schema())
 
@@ -69,15 +70,9 @@ def run(*, kept="s2", view="all"):
     ]
 
 
-def shown(notebook):
-    return [
-        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
-    ]
-
-
 def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
     notebook = render(recorded(run()))
-    assert shown(notebook)[3:] == [
+    assert roles(notebook)[3:] == [
         ("subtask", ""),
         ("candidate", "s1"),
         *[("test", "s1")] * 3,

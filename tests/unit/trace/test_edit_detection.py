@@ -48,23 +48,20 @@ def test_a_copy_of_a_cell_that_says_something_else_is_no_cover_for_it(notebook, 
     assert edited(notebook)["2.1r1"].startswith("its outputs were edited")
 
 
-def test_a_copy_that_says_the_same_is_a_persons_own_business(notebook):
-    notebook.cells.append(copy.deepcopy(candidate(notebook, "2.1r1")))
-    assert edited(notebook) == {}
-
-
-def test_a_cell_of_something_that_was_never_run_is_named(notebook):
+@pytest.mark.parametrize(
+    ("mark", "found"),
+    [
+        ({}, {}),
+        ({"candidate": "2.9"}, {"2.9": "the run has no such cell"}),
+        ({"run_id": "89abcdef", "candidate": "7.1"}, {}),
+    ],
+    ids=["a copy", "never run", "of another run"],
+)
+def test_a_cell_that_was_added_is_named_if_the_run_has_no_such_cell(notebook, mark, found):
     other = copy.deepcopy(candidate(notebook, "2.1r1"))
-    other.metadata.exploracoder_jupyter.candidate = "2.9"
+    other.metadata.exploracoder_jupyter.update(mark)
     notebook.cells.append(other)
-    assert edited(notebook) == {"2.9": "the run has no such cell"}
-
-
-def test_cells_of_another_run_that_was_called_from_here_are_passed_over(notebook):
-    other = copy.deepcopy(candidate(notebook, "2.1r1"))
-    other.metadata.exploracoder_jupyter.update(run_id="89abcdef", candidate="7.1")
-    notebook.cells.append(other)
-    assert edited(notebook) == {}
+    assert edited(notebook) == found
 
 
 def test_cells_that_changed_places_are_named(notebook):

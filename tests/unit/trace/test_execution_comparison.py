@@ -29,10 +29,6 @@ def result(recorded, *again, **options):
     return compare_with_record(recorded, again, **options).result
 
 
-def test_streams_are_compared_as_they_read_whatever_pieces_they_came_in():
-    assert result(of(stream("a\n"), stream("b\n")), printed("a\nb\n")) == "same"
-
-
 def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_differs():
     judged = compare_with_record(printed("a\n1\n"), [printed("a\n2\n")])
     assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
@@ -43,35 +39,31 @@ def test_a_difference_far_into_a_line_is_shown_from_a_little_before_it():
     assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
 
 
-def test_what_differs_among_executions_anew_varies():
-    assert result(printed("drew 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "varies"
+FAILED = printed("", status="error", error=ErrorInfo("ValueError", "no"))
+ARRAYS = ("array([-0.9, -0.7,\n       -0.5])", "array([ 0.4, -0.1, 1.])", "array([ 0.2, 0.1, 0.12])")
+PARTS = [of(stream(f"{n}"), shown(text_plain=value)) for n, value in ((0.1, "a"), (0.2, "b"), (0.3, "b"))]
+RESULTS = {
+    "streams in other pieces": ("same", of(stream("a\n"), stream("b\n")), printed("a\nb\n")),
+    "all differ": ("varies", printed("drew 0.1"), printed("drew 0.2"), printed("drew 0.3")),
+    "the record now and then": ("varies", printed("heads"), printed("tails"), printed("heads")),
+    "the record first": ("same", printed("heads"), printed("heads"), printed("tails")),
+    "a failure now and then": ("same", printed("42"), printed("42"), FAILED, printed("42")),
+    "changed where it does not fail": ("changed", printed("41"), printed("42"), FAILED, printed("42")),
+    "values of any sign and width": ("varies", *(of(shown(text_plain=text)) for text in ARRAYS)),
+    "values that vary do not excuse other words": (
+        "changed",
+        printed("lost 0.1"),
+        printed("drew 0.2"),
+        printed("drew 0.3"),
+    ),
+    "a part that varies does not excuse another": ("changed", *PARTS),
+}
 
 
-def test_what_shows_the_record_now_and_then_varies():
-    assert result(printed("heads"), printed("tails"), printed("heads")) == "varies"
-    assert result(printed("heads"), printed("heads"), printed("tails")) == "same"
-
-
-def test_code_that_fails_now_and_then_is_judged_by_when_it_does_not():
-    failed = printed("", status="error", error=ErrorInfo("ValueError", "no"))
-    assert result(printed("42"), printed("42"), failed, printed("42")) == "same"
-    assert result(printed("41"), printed("42"), failed, printed("42")) == "changed"
-
-
-def test_values_that_vary_may_have_any_sign_and_width():
-    recorded, one, other = "array([-0.9, -0.7,\n       -0.5])", "array([ 0.4, -0.1, 1.])", "array([ 0.2, 0.1, 0.12])"
-    assert result(*(of(shown(text_plain=text)) for text in (recorded, one, other))) == "varies"
-
-
-def test_values_that_vary_do_not_excuse_other_words():
-    assert result(printed("lost 0.1"), printed("drew 0.2"), printed("drew 0.3")) == "changed"
-
-
-def test_one_part_that_varies_does_not_excuse_another():
-    recorded, *again = (
-        of(stream(f"{n}"), shown(text_plain=value)) for n, value in ((0.1, "a"), (0.2, "b"), (0.3, "b"))
-    )
-    assert result(recorded, *again) == "changed"
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_record_is_compared_with_all_executions_anew(name):
+    expected, recorded, *again = RESULTS[name]
+    assert result(recorded, *again) == expected
 
 
 @pytest.mark.parametrize(

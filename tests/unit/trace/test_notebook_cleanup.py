@@ -6,23 +6,9 @@ import nbformat
 
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.trace import CellView, clean, generated_metadata, render, summarize_run, without_unselected
-from tests.unit.factories import complete_events, complete_run, recorded, started
-from tests.unit.trace.views import viewed
-
-
-def roles(notebook):
-    return [
-        (found["role"], found.get("candidate", "")) for cell in notebook.cells if (found := generated_metadata(cell))
-    ]
-
-
-def users_notebook():
-    """A user's notebook in which a run left its cells between two of the user's."""
-    cells = viewed(complete_events(), anchor="mine")
-    mine = [nbformat.v4.new_code_cell(f"x = {number}", id=f"mine-{number}") for number in range(2)]
-    generated = [nbformat.from_dict(cell) for cell in cells]
-    return nbformat.v4.new_notebook(cells=[mine[0], *generated, mine[1]])
+from exploracoder_jupyter.trace import generated_metadata, render, summarize_run, without_unselected
+from tests.unit.factories import complete_events, complete_run, recorded
+from tests.unit.trace.views import roles
 
 
 def test_without_losers_keeps_what_was_carried_forward():
@@ -42,42 +28,6 @@ def test_without_losers_keeps_a_loser_that_a_person_has_edited():
     edited = next(cell for cell in notebook.cells if generated_metadata(cell).get("candidate") == "1.1")
     edited.source += "\n# worth a second look"
     assert "1.1" in [candidate for _, candidate in roles(without_unselected(notebook))]
-
-
-def test_clean_leaves_the_users_cells():
-    notebook = users_notebook()
-    kept = clean(notebook)
-    nbformat.validate(kept)
-    assert [cell.id for cell in kept.cells] == ["mine-0", "mine-1"]
-    assert len(notebook.cells) > 2
-
-
-def test_clean_can_keep_the_solution():
-    kept = clean(users_notebook(), keep_solution=True)
-    assert [cell.source for cell in kept.cells] == ["x = 0", "print('the end')", "x = 1"]
-
-
-def test_clean_keeps_what_a_person_has_edited_as_an_ordinary_cell():
-    notebook = users_notebook()
-    adopted = next(cell for cell in notebook.cells if (generated_metadata(cell) or {}).get("candidate") == "1.1")
-    adopted.source = "G = nx.karate_club_graph()"
-    adopted.metadata.tags.append("keep-me")
-    [_, kept, _] = clean(notebook).cells
-    assert kept.source == "G = nx.karate_club_graph()"
-    assert kept.metadata == {"tags": ["keep-me"]}
-
-
-def test_clean_can_name_one_run():
-    notebook = users_notebook()
-    other = CellView(anchor="mine")
-    changes = other.update(fold_all(recorded([started(run_id="89abcdef")])))
-    notebook.cells += [nbformat.from_dict(change.cell) for change in changes]
-    assert [cell.id for cell in clean(notebook, run_id="0123abcd").cells] == [
-        "mine-0",
-        "mine-1",
-        *(change.id for change in changes),
-    ]
-    assert [cell.id for cell in clean(notebook).cells] == ["mine-0", "mine-1"]
 
 
 def test_the_summary_of_a_complete_run(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.trace import Limits, sanitize
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from tests.patience import patience
 from tests.unit.factories import shown, stream
 
@@ -146,8 +146,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/19
     ],
 )
 def test_svg_is_rebuilt_from_known_parts(bad):
-    output = {"output_type": "display_data", "data": {"image/svg+xml": SVG.format(bad + "<circle r='2'/>")}}
-    clean = sanitize([output])[0]["data"]["image/svg+xml"]
+    clean = data_of(**{"image/svg+xml": SVG.format(bad + "<circle r='2'/>")})["image/svg+xml"]
     assert '<circle r="2"' in clean
     assert not re.search(r"script|foreign|onload|example|svg\+xml,|import|animate|<set", clean)
 
@@ -159,8 +158,7 @@ def test_svg_of_plots_survives():
         "<g clip-path='url(#p)' style='fill: none; stroke: #000'><use xlink:href='#m' x='1'/><text>α</text></g>"
     )
     doctype = '<?xml version="1.0"?>\n<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/svg11.dtd">\n'
-    clean = sanitize([{"output_type": "display_data", "data": {"image/svg+xml": doctype + picture}}])[0]["data"]
-    kept = clean["image/svg+xml"]
+    kept = data_of(**{"image/svg+xml": doctype + picture})["image/svg+xml"]
     for part in ("stroke-linejoin", 'clip-path="url(#p)"', 'xlink:href="#m"', "α", "stroke: #000"):
         assert part in kept
 
@@ -170,8 +168,7 @@ def test_svg_of_plots_survives():
     ["<svg", "<html/>", "<!DOCTYPE x [<!ENTITY a 'b'>]>" + SVG.format("&a;"), SVG.format("<g>" * 5000 + "</g>" * 5000)],
 )
 def test_svg_that_cannot_be_trusted_gives_way(bad):
-    output = {"output_type": "display_data", "data": {"image/svg+xml": bad, "text/plain": "plot"}}
-    assert sanitize([output])[0]["data"] == {"text/plain": "plot"}
+    assert data_of(**{"image/svg+xml": bad, "text/plain": "plot"}) == {"text/plain": "plot"}
 
 
 def test_markdown_keeps_its_text_and_loses_its_html():
@@ -197,13 +194,11 @@ def test_latex_is_kept_unless_it_makes_links():
 
 
 def test_json_is_kept_as_strict_json():
-    output = {"output_type": "display_data", "data": {"application/json": {"a": [1.5, float("nan")]}}}
-    assert sanitize([output])[0]["data"] == {"application/json": {"a": [1.5, "nan"]}}
+    assert data_of(application_json={"a": [1.5, float("nan")]}) == {"application/json": {"a": [1.5, "nan"]}}
 
 
 def test_comments_that_never_end_hold_nobody_up():
-    output = {"output_type": "display_data", "data": {"text/html": "<b>x</b>" + "<!--" * 200_000}, "metadata": {}}
-    assert sanitize([output])[0]["data"] == {"text/html": "<b>x</b>"}
+    assert data_of(text_html="<b>x</b>" + "<!--" * 200_000) == {"text/html": "<b>x</b>"}
 
 
 def test_json_nested_too_deeply_gives_way():
@@ -211,8 +206,7 @@ def test_json_nested_too_deeply_gives_way():
     for _ in range(100_000):
         value.append([])
         value = value[0]
-    output = {"output_type": "display_data", "data": {"application/json": deep, "text/plain": "deep"}}
-    assert sanitize([output])[0]["data"] == {"text/plain": "deep"}
+    assert data_of(application_json=deep, text_plain="deep") == {"text/plain": "deep"}
 
 
 def test_a_flood_is_cut_and_says_so():
@@ -224,11 +218,9 @@ def test_a_flood_is_cut_and_says_so():
 
 
 def test_large_html_gives_way_and_says_so():
-    limits = Limits(output=1000)
-    [kept] = sanitize([shown(text_html="<b>x</b>" * 1000, text_plain="x")], limits=limits)
-    assert kept["data"] == {"text/plain": "x"}
-    [output] = sanitize([shown(text_html="<b>x</b>" * 1000)], limits=limits)
-    assert output["data"] == {"text/plain": "[text/html left out: more than 1,000 bytes]"}
+    large = "<b>x</b>" * 200_000
+    assert data_of(text_html=large, text_plain="x") == {"text/plain": "x"}
+    assert data_of(text_html=large) == {"text/plain": "[text/html left out: more than 1,000,000 bytes]"}
 
 
 def test_a_cell_has_a_size_and_a_count():

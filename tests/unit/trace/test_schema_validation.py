@@ -31,6 +31,7 @@ def test_the_schema_is_current():
 
 
 def test_every_beginning_of_a_run_is_valid():
+    nbformat.validate(render([]))
     for length in sampled(range(1, len(complete_run()) + 1)):
         assert find_problems(render(complete_run()[:length])) == []
 

@@ -22,10 +22,6 @@ def a_run(prompts):
     )
 
 
-def facts(notebook):
-    return json.loads(json.dumps(notebook.metadata.exploracoder_jupyter))
-
-
 def written(tmp_path, notebook):
     path = tmp_path / "run.ipynb"
     nbformat.write(notebook, path)

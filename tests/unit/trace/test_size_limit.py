@@ -1,8 +1,6 @@
 """A trace limits the size of its outputs. It says what it omits: never what was run or how that ended."""
 
-import base64
 import json
-import random
 from dataclasses import replace
 from datetime import date
 
@@ -15,11 +13,8 @@ from exploracoder_jupyter.trace.comparing.execution_comparison import comparable
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
+from tests.unit.trace.test_deduplication import a_picture
 from tests.unit.trace.views import traced
-
-
-def a_picture(seed, size=30_000):
-    return base64.b64encode(b"\x89PNG" + random.Random(seed).randbytes(size)).decode()
 
 
 def outputs_of(record):

@@ -16,20 +16,9 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import SubtaskStarted
 from exploracoder_jupyter.core.types import Message
-from exploracoder_jupyter.trace import (
-    Journal,
-    Redactor,
-    Trace,
-    default_path,
-    find_problems,
-    generated_metadata,
-    journal_path,
-    load,
-    prepare_path,
-    render,
-)
-from exploracoder_jupyter.trace.storage.journal import read
-from exploracoder_jupyter.trace.trace_paths import spare_journal_path
+from exploracoder_jupyter.trace import Redactor, Trace, find_problems, generated_metadata, journal_path, load, render
+from exploracoder_jupyter.trace.storage.journal import Journal, read
+from exploracoder_jupyter.trace.trace_paths import default_path, prepare_path, spare_journal_path
 from tests.unit.factories import (
     api,
     asked,
@@ -41,8 +30,7 @@ from tests.unit.factories import (
     recorded,
     started,
 )
-from tests.unit.sampling import sampled
-from tests.unit.trace.views import traced
+from tests.unit.trace.views import journaled, traced
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -62,16 +50,6 @@ def test_render_gives_a_valid_notebook_that_jupyter_can_open():
     assert notebook.metadata.language_info.version == "3.11.9"
     assert "Count the triangles" in notebook.cells[0].source
     assert "- **Libraries:** networkx 3.6.1" in notebook.cells[0].source
-
-
-def test_every_beginning_of_a_run_renders():
-    nbformat.validate(render([]))
-    for length in sampled(range(1, len(complete_run()) + 1)):
-        records = complete_run()[:length]
-        notebook = render(records)
-        nbformat.validate(notebook)
-        written = json.loads(json.dumps(notebook.metadata.exploracoder_jupyter.records))
-        assert [line["seq"] for line in written] == [record.seq for record in records]
 
 
 def test_the_metadata_holds_what_is_needed_to_run_again():
@@ -185,20 +163,14 @@ def test_a_journal_has_the_later_run_where_its_notebook_could_not_be_written(tmp
     path = tmp_path / "run.ipynb"
     traced(path, complete_run()).close()
     another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:9]]])
-    journal = Journal(journal_path(path))
-    for record in another:
-        journal.append(record)
-    journal.close()
+    journaled(path, another)
     assert load(path) == another
 
 
 def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
     path, records = tmp_path / "run.ipynb", complete_run()
     path.write_text(nbformat.writes(render(records[:12])))
-    journal = Journal(journal_path(path))
-    for record in (*records[:3], *records[6:20]):  # there was no room for a while
-        journal.append(record)
-    journal.close()
+    journaled(path, [*records[:3], *records[6:20]])  # there was no room for a while
     assert load(path) == records[:20]
 
 
@@ -326,10 +298,7 @@ def test_what_no_file_can_hold_is_replaced(tmp_path):
 def test_a_run_of_which_something_is_in_neither_has_not_ended_and_can_be_resumed(tmp_path):
     path, records = tmp_path / "run.ipynb", complete_run()
     path.write_text(nbformat.writes(render(records[:6])))
-    journal = Journal(journal_path(path))
-    for record in (*records[:8], *records[10:]):
-        journal.append(record)
-    journal.close()
+    journaled(path, [*records[:8], *records[10:]])
     assert load(path) == [*records[:8], *records[10:-1]]
 
 

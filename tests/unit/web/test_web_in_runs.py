@@ -9,8 +9,8 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.knowledge.sources import SourceSearch
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.runs.construction.web_source_factory import open_web
 from tests.unit.pipeline.test_task_run import answers, fenced
+from tests.unit.web.test_web_source import open_web
 from tests.unit.world import a_run, happened
 
 PAGE = """<link rel="canonical" href="https://numbers.example/magic"><title>Magic numbers</title><main><h1>Magic</h1>
@@ -40,7 +40,7 @@ async def test_a_marked_subtask_is_tried_with_what_the_page_says(online, tmp_pat
     seen = []
     run = replace(a_run(model(seen), check="assert root == 4.5", debug_rounds=0), retrieval=retrieval)
     async with AsyncExitStack() as stack:
-        web = await open_web(retrieval, tmp_path, tmp_path, run.emit, stack)
+        web = await open_web(retrieval, tmp_path, run.emit, stack)
         await run_task(replace(run, sources=SourceSearch([web] if web else [])))
     searched = [event for event in happened(run, "knowledge_searched") if event.passages]
     assert [event.query for event in searched] == ["magic number of four"] * online

@@ -12,9 +12,12 @@ import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.runs.construction.web_source_factory import open_web
+from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
+from exploracoder_jupyter.runs.construction.source_factory import SourceContext
+from exploracoder_jupyter.runs.construction.web_source_factory import open_web_source
 from exploracoder_jupyter.web import (
     DuckDuckGo,
     HttpClient,
@@ -359,10 +362,17 @@ def test_no_link_in_a_folder_is_followed(tmp_path):
     assert titles(pages) == ["Inside"]
 
 
+async def open_web(retrieval, folder, emit, stack):
+    """The web source of a run with these settings in this folder."""
+    return await open_web_source(
+        SourceContext(Settings(retrieval=retrieval), folder, None, knowledge=None, clean=str, emit=emit, stack=stack)
+    )
+
+
 async def opened(settings, tmp_path):
     events = []
     async with AsyncExitStack() as stack:
-        source = await open_web(settings, tmp_path, tmp_path / "cache", events.append, stack)
+        source = await open_web(settings, tmp_path, events.append, stack)
     return source, [event.text for event in events]
 
 
@@ -418,11 +428,11 @@ async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypa
     assert "tiger" not in str(settings)
     events = []
     async with AsyncExitStack() as stack:
-        source = await open_web(settings, tmp_path, tmp_path / "cache", events.append, stack)
+        source = await open_web(settings, tmp_path, events.append, stack)
         [item] = await source.search("squeeze", 1)
     assert item.passage.text == "use squeeze"
     assert "tiger" not in json.dumps([event.text for event in events])
-    assert b"tiger" not in (tmp_path / "cache" / "web.sqlite").read_bytes()
+    assert b"tiger" not in (cache_folder() / "web.sqlite").read_bytes()
 
 
 @pytest.mark.parametrize(
