@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
-from exploracoder_jupyter.knowledge.documents.document_page import Page
+from exploracoder_jupyter.knowledge.documents.document_set import Page
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
 
 OpenReader = Callable[[], AbstractContextManager[ReadPage]]

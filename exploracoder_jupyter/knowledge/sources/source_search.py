@@ -13,6 +13,7 @@ import anyio
 import numpy as np
 
 from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.score_combination import fuse_ranks
@@ -126,3 +127,28 @@ def _balance(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:
 
 def _normalize_text(passage: Passage) -> str:
     return " ".join(passage.text.split())
+
+
+class RecordedSearch:
+    """Returns the passages that a recorded run found for the same queries. Satisfies `ports.PassageSearch`."""
+
+    def __init__(self, searches: Sequence[KnowledgeSearched], *, online: bool = False) -> None:
+        """`online`: whether that run searched the web, so that its plan marks what to search for."""
+        self._found: dict[str, list[Passage]] = {}
+        for search in searches:
+            self._found.setdefault(search.query, []).extend(search.passages)
+        kinds = {passage.source for found in self._found.values() for passage in found}
+        self.kinds: frozenset[SourceKind] = frozenset(kinds | ({"web"} if online else set()))
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """Return what this query found, in the recorded order."""
+        found = [one for one in self._found.get(query, ()) if among is None or one.source in among]
+        return [ScoredPassage(passage, -float(place)) for place, passage in enumerate(found[:k])]
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Store nothing."""
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Delete nothing."""
