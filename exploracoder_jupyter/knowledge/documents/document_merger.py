@@ -115,7 +115,7 @@ def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: 
     rows = sorted(apis, key=lambda api: api.path)
     known = PathResolver({api.path: api.path for api in rows}, name)
     completed = (replace(api, version=info.version, see_also=known.resolve(api.see_also, api.path)) for api in rows)
-    return Surface(info, tuple(completed), {}, documents.text, documents.programs, 0.0)
+    return Surface(info, tuple(completed), {}, documents.text, documents.programs)
 
 
 def _missing_notice(one: MissingLibrary, apis: int) -> str:

@@ -41,14 +41,12 @@ class SourceSearch:
         *,
         kept: SnippetSource | None = None,
         say: Callable[[str], None] = lambda sentence: None,
-        patience: float | None = None,
     ) -> None:
         self._sources: tuple[Source, ...] = (*sources, kept) if kept else tuple(sources)
         self.kinds = frozenset(source.kind for source in self._sources)
         self._kept = kept
         self._say = say
         self._warned: set[SourceKind] = set()
-        self._patience = patience
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
@@ -78,7 +76,7 @@ class SourceSearch:
             await self._kept.forget(origins)
 
     async def _search_source(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
-        seconds = self._patience or scale_limit(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
+        seconds = scale_limit(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
         try:
             with anyio.fail_after(seconds):
                 return (await source.search(query, k))[:k]
