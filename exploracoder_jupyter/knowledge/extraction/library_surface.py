@@ -23,7 +23,7 @@ from exploracoder_jupyter.knowledge.extraction import (
     docstring_sections,
     stdlib_stubs,
 )
-from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver, is_public
+from exploracoder_jupyter.knowledge.extraction.api_path_resolver import is_public, resolve_names
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
     About,
@@ -119,7 +119,7 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     stubbed = stdlib_stubs.stub_signatures(bare, module=found.name) if is_standard and bare else {}
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
-    known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)
+    known = {row.path: row.path for row in rows} | aliases
     apis = tuple(_build_api(row, info, stubbed, known) for row in rows)
     programs = (
         *docstring_examples.extract_examples(documents.readme),
@@ -138,7 +138,7 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     )
 
 
-def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: PathResolver) -> ApiDoc:
+def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Mapping[str, str]) -> ApiDoc:
     documented = docstring_sections.parse_docstring(row.doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
@@ -155,6 +155,6 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: P
         else (),
         returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
         notes=documented.notes,
-        see_also=known.resolve(documented.see_also, row.path),
+        see_also=resolve_names(documented.see_also, row.path, library=info.name, known=known),
         aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),
     )
