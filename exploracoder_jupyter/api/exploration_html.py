@@ -5,9 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.usage_wording import describe_tokens
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from exploracoder_jupyter.cli import (
     annotate,
@@ -33,31 +32,25 @@ _EPILOG = (
 )
 
 
-class _Command(NamedTuple):
-    name: str
-    help: str
-    module: ModuleType
-    """It has `execute`, and with arguments of its own `configure`."""
-
-
 _COMMANDS = (
-    _Command("run", "explore a library to solve a task; write a trace notebook", run),
-    _Command("check", "execute a trace again and report differences", check),
-    _Command("replay", "replay a recorded run without a model", replay),
-    _Command("history", "list past explorations, in all folders", history),
-    _Command("index", "read and index libraries", index),
-    _Command("search", "find the APIs of a library that match a query", search),
-    _Command("snippets", "show or remove stored code snippets", snippets),
-    _Command("repo", "ask about the code of a repository, and apply or undo a patch", repo),
-    _Command("setup", "find a language model here, try it, and configure it", setup),
-    _Command("doctor", "check the installation and suggest fixes for problems", doctor),
-    _Command("fork", "fork a running kernel and serve the fork until interrupted", fork),
-    _Command("export", "convert a trace to another format", export),
-    _Command("bench", "measure strategies and models on problems with hidden tests", bench),
-    _Command("annotate", "add look-ups with real answers to code, as data for finetune", annotate),
-    _Command("finetune", "teach a language model on this machine to look APIs up while it writes", finetune),
-    _Command("completion", "print a script that completes commands in a shell", completion),
+    (run, "explore a library to solve a task; write a trace notebook"),
+    (check, "execute a trace again and report differences"),
+    (replay, "replay a recorded run without a model"),
+    (history, "list past explorations, in all folders"),
+    (index, "read and index libraries"),
+    (search, "find the APIs of a library that match a query"),
+    (snippets, "show or remove stored code snippets"),
+    (repo, "ask about the code of a repository, and apply or undo a patch"),
+    (setup, "find a language model here, try it, and configure it"),
+    (doctor, "check the installation and suggest fixes for problems"),
+    (fork, "fork a running kernel and serve the fork until interrupted"),
+    (export, "convert a trace to another format"),
+    (bench, "measure strategies and models on problems with hidden tests"),
+    (annotate, "add look-ups with real answers to code, as data for finetune"),
+    (finetune, "teach a language model on this machine to look APIs up while it writes"),
+    (completion, "print a script that completes commands in a shell"),
 )
+"""Modules with the names of the commands, and what these do. Each has `execute`, and with arguments `configure`."""
 
 
 class _CommandParser(OptionParser):
@@ -84,7 +77,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"exploracoder-jupyter {__version__}")
     parser.set_defaults(execute=lambda _: _print_help(parser))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_CommandParser)
-    for name, help_, module in _COMMANDS:
+    for module, help_ in _COMMANDS:
+        name = module.__name__.rpartition(".")[2]
         command = commands.add_parser(name, help=help_, description=help_, epilog=_EPILOG)
         if configure := getattr(module, "configure", None):
             configure(command)

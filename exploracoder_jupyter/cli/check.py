@@ -14,7 +14,7 @@ from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle
 from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import redirect_stdout
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from threading import Event
 from typing import Final, get_args
@@ -80,7 +80,7 @@ def execute(arguments: argparse.Namespace) -> int:
         signals.on_interrupt = interrupted.set
         report: TrainingReport = finetune(request, progress=advance, interrupted=interrupted)
     if arguments.json:
-        print_json(report.as_json())
+        print_json(asdict(report))
     else:
         print_result(
             f"Trained {report.steps:,} steps on {plural(report.rows, 'row')}. Loss of {plural(report.held_out, 'row')}"

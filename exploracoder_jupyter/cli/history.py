@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.core.configuration.option_parser import positive
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.one_line import one_line
-from exploracoder_jupyter.core.usage_wording import money
+from exploracoder_jupyter.core.message_formatting import money, one_line, plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -13,7 +13,10 @@ from exploracoder_jupyter.knowledge.task_libraries import LibraryReport
 from exploracoder_jupyter.repository.tools.repository_tools import Finding
 from exploracoder_jupyter.runs.trace_check.check_report import Result
 
-_described = with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
+
+@with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
+class _Described(TypedDict):
+    """An object whose schema has the descriptions of its keys."""
 
 
 @with_config(ConfigDict(use_attribute_docstrings=True))
@@ -26,8 +29,7 @@ class ErrorResult(TypedDict):
     """What to do about it."""
 
 
-@_described
-class SubtaskResult(TypedDict):
+class SubtaskResult(_Described):
     """One subtask of a run."""
 
     title: str
@@ -40,8 +42,7 @@ class SubtaskResult(TypedDict):
     """APIs that the candidate carried forward really calls."""
 
 
-@_described
-class InputTest(TypedDict):
+class InputTest(_Described):
     """A generated input on which the solution was tested."""
 
     title: str
@@ -51,8 +52,7 @@ class InputTest(TypedDict):
     """The model's judgement of the output."""
 
 
-@_described
-class ReplayCourse(TypedDict):
+class ReplayCourse(_Described):
     """How a replay compares with the recorded run."""
 
     of: str
@@ -62,8 +62,7 @@ class ReplayCourse(TypedDict):
     """Whether it took the same course, or where it first differed, in one sentence."""
 
 
-@_described
-class RunResult(TypedDict):
+class RunResult(_Described):
     """The result of a run."""
 
     status: Outcome
@@ -95,8 +94,7 @@ class RunResult(TypedDict):
     """Only of the command `replay`."""
 
 
-@_described
-class CheckedCell(TypedDict):
+class CheckedCell(_Described):
     """The result for one execution, or for one edited Markdown cell."""
 
     id: str
@@ -107,8 +105,7 @@ class CheckedCell(TypedDict):
     """The difference, from old to new."""
 
 
-@_described
-class CheckedEnvironment(TypedDict):
+class CheckedEnvironment(_Described):
     """The environments of the run and of the check."""
 
     recorded: dict[str, JsonValue]
@@ -117,8 +114,7 @@ class CheckedEnvironment(TypedDict):
     """The differences, one clause each."""
 
 
-@_described
-class CheckResult(TypedDict):
+class CheckResult(_Described):
     """The result of a check. Several traces give one object a line; `error` and `remedy` replace the result of one."""
 
     trace: str
@@ -134,8 +130,7 @@ class CheckResult(TypedDict):
     """APIs that behave differently."""
 
 
-@_described
-class HistoryRun(TypedDict):
+class HistoryRun(_Described):
     """One earlier run."""
 
     id: str
@@ -168,8 +163,7 @@ class HistoryRun(TypedDict):
     """Id of the run that resumes this one."""
 
 
-@_described
-class HistoryResult(TypedDict):
+class HistoryResult(_Described):
     """Earlier runs, newest first."""
 
     path: str
@@ -179,8 +173,7 @@ class HistoryResult(TypedDict):
     runs: list[HistoryRun]
 
 
-@_described
-class Removal(TypedDict):
+class Removal(_Described):
     """With an option that removes entries."""
 
     path: str
@@ -189,15 +182,13 @@ class Removal(TypedDict):
     """Number of entries."""
 
 
-@_described
-class IndexResult(TypedDict):
+class IndexResult(_Described):
     """What was read of each library."""
 
     libraries: list[LibraryReport]
 
 
-@_described
-class FoundApi(TypedDict):
+class FoundApi(_Described):
     """One API."""
 
     path: str
@@ -225,8 +216,7 @@ class FoundApi(TypedDict):
     """Where it is documented, if that is outside the library."""
 
 
-@_described
-class SearchResult(TypedDict):
+class SearchResult(_Described):
     """The APIs that match best, best first."""
 
     query: str
@@ -238,8 +228,7 @@ class SearchResult(TypedDict):
     seconds: float
 
 
-@_described
-class StoredSnippet(TypedDict):
+class StoredSnippet(_Described):
     """Code that ran in an earlier run."""
 
     id: str
@@ -256,8 +245,7 @@ class StoredSnippet(TypedDict):
     """Seconds since the epoch."""
 
 
-@_described
-class SnippetsResult(TypedDict):
+class SnippetsResult(_Described):
     """Stored snippets, most recently used first."""
 
     path: str
@@ -265,8 +253,7 @@ class SnippetsResult(TypedDict):
     snippets: list[StoredSnippet]
 
 
-@_described
-class RepositoryAnswer(TypedDict):
+class RepositoryAnswer(_Described):
     """What a tool found in a repository."""
 
     tool: str
@@ -275,8 +262,7 @@ class RepositoryAnswer(TypedDict):
     findings: list[Finding]
 
 
-@_described
-class RepositoryChange(TypedDict):
+class RepositoryChange(_Described):
     """With `apply` and `undo`."""
 
     action: Literal["apply", "undo"]
@@ -285,8 +271,7 @@ class RepositoryChange(TypedDict):
     """Files that were changed."""
 
 
-@_described
-class EndpointResult(TypedDict):
+class EndpointResult(_Described):
     """An endpoint that was found."""
 
     base_url: str | None
@@ -300,8 +285,7 @@ class EndpointResult(TypedDict):
     """What to do if it does not work."""
 
 
-@_described
-class TriedModel(TypedDict):
+class TriedModel(_Described):
     """A model that answered."""
 
     url: str
@@ -309,15 +293,13 @@ class TriedModel(TypedDict):
     seconds: float
 
 
-@_described
 class ConfiguredModel(TriedModel):
     """A model that was written to the config file."""
 
     path: str
 
 
-@_described
-class SetupResult(TypedDict):
+class SetupResult(_Described):
     """What was found, tried and configured."""
 
     endpoints: list[EndpointResult]
@@ -327,8 +309,7 @@ class SetupResult(TypedDict):
     """What to do if nothing was configured."""
 
 
-@_described
-class InstalledPlugin(TypedDict):
+class InstalledPlugin(_Described):
     """A plugin, built in or of another package."""
 
     name: str
@@ -336,16 +317,14 @@ class InstalledPlugin(TypedDict):
     version: str
 
 
-@_described
-class Problem(TypedDict):
+class Problem(_Described):
     """A problem of the installation."""
 
     what: str
     remedy: str
 
 
-@_described
-class DoctorResult(TypedDict):
+class DoctorResult(_Described):
     """What works here."""
 
     endpoint: str
@@ -359,16 +338,14 @@ class DoctorResult(TypedDict):
     problems: list[Problem]
 
 
-@_described
-class ForkResult(TypedDict):
+class ForkResult(_Described):
     """The fork, as soon as it is ready; the command then runs until it is interrupted."""
 
     connection_file: str
     isolation: str
 
 
-@_described
-class ExportResult(TypedDict):
+class ExportResult(_Described):
     """The file that was written."""
 
     out: str
@@ -376,16 +353,14 @@ class ExportResult(TypedDict):
     """The format."""
 
 
-@_described
-class ProblemId(TypedDict):
+class ProblemId(_Described):
     """A problem of an evaluation."""
 
     problem_set: str
     problem: str
 
 
-@_described
-class ProblemResult(TypedDict):
+class ProblemResult(_Described):
     """How the arms fared on one problem."""
 
     key: ProblemId
@@ -393,8 +368,7 @@ class ProblemResult(TypedDict):
     """Passed and all samples of each arm; `null` if it was not run on the problem."""
 
 
-@_described
-class BenchResult(TypedDict):
+class BenchResult(_Described):
     """The figures of an evaluation. A bound that is infinite is `null`."""
 
     folder: str
@@ -415,8 +389,7 @@ class BenchResult(TypedDict):
     """What restricts the comparison."""
 
 
-@_described
-class AnnotateResult(TypedDict):
+class AnnotateResult(_Described):
     """What was annotated, and what was left out."""
 
     path: str

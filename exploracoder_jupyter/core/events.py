@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, TypeAdapter
 
 from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import describe_cost, plural
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,
@@ -36,7 +36,6 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.core.usage_wording import describe_cost
 
 
 @dataclass(frozen=True, slots=True)

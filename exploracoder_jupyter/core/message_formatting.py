@@ -1,10 +1,14 @@
-"""Helpers for messages: plurals, suggestions for misspelled names, and remedies that fit the front end."""
+"""Helpers for messages: plurals, tokens and money, suggestions for misspelled names, fitting remedies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.core.types import Usage
 
 _IN_TERMINAL = ContextVar("_IN_TERMINAL", default=False)
 _MIN_SIMILARITY = 0.7
@@ -45,3 +49,27 @@ def terminal_wording() -> Iterator[None]:
 def choose_wording(*, terminal: str, notebook: str) -> str:
     """Return the text that fits the front end in use."""
     return terminal if _IN_TERMINAL.get() else notebook
+
+
+def one_line(text: str, most: int) -> str:
+    """Collapse the text to one line of at most `most` characters, with an ellipsis if it was truncated."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def money(amount: float, currency: str) -> str:
+    """Format an amount of money with the label of its currency, if it has one: `1.25 EUR`, `0.0042 EUR`."""
+    places = 2 if amount >= 0.1 or not amount else 4 if amount >= 0.001 else 6
+    return f"{amount:,.{places}f} {currency}".strip()
+
+
+def describe_cost(amount: float, currency: str) -> str:
+    """Format an amount of money so that it can be recognized: `0.0042 EUR`, `cost 0.0042`."""
+    return money(amount, currency) if currency else f"cost {money(amount, '')}"
+
+
+def describe_tokens(usage: Usage) -> str:
+    """Describe tokens and what they cost: `1,234 tokens (1,000 cached), 0.0042 EUR`."""
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    cost = "" if usage.cost is None else f", {describe_cost(usage.cost, usage.currency)}"
+    return f"{plural(usage.tokens, 'token')}{cached}{cost}"

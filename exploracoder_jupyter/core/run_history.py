@@ -18,12 +18,11 @@ from typing import get_args
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import describe_cost, plural
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.sqlite_store import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.trace_peek import TraceSummary, path_exists, read_facts
 from exploracoder_jupyter.core.types import LibraryInfo, Outcome
-from exploracoder_jupyter.core.usage_wording import describe_cost
 
 RUNNING, CUT_OFF = "running", "cut off"
 """Status of a run without a verdict."""

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line
 
 PEEK_BYTES = 32_768
 """Bytes to read at either end of a trace file, enough for the run's task and its verdict."""

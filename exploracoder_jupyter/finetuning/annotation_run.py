@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 
@@ -242,7 +243,7 @@ async def _query_writer(
 
         yield from_words
         return
-    from exploracoder_jupyter.finetuning.model_queries import ModelQueries
+    from exploracoder_jupyter.finetuning.model_queries import ask_queries
     from exploracoder_jupyter.runs.construction.model_factory import choose_model
     from exploracoder_jupyter.runs.construction.run_settings import model_notices, with_resolved_model
 
@@ -251,4 +252,4 @@ async def _query_writer(
         settings = await with_resolved_model(settings, keys)
         if model_notices(settings, keys):
             say(f"The code of the corpus is sent to the model {settings.endpoint.model!r}.")
-        yield ModelQueries(await choose_model(settings, keys, library, stack, advance=progress))
+        yield partial(ask_queries, await choose_model(settings, keys, library, stack, advance=progress))

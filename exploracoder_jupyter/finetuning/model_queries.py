@@ -39,23 +39,17 @@ class WrittenQueries(BaseModel):
     queries: list[WrittenQuery]
 
 
-class ModelQueries:
-    """Asks a model for the queries of a sample; a reply that cannot be read yields none."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-
-    async def __call__(self, sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
-        """Return at most one query for each call."""
-        libraries = tuple(dict.fromkeys(call.api.library for call in calls))
-        notes = tuple(f"{number}. {call.api.path}, line {call.line}" for number, call in enumerate(calls, start=1))
-        inputs = StrategyInputs(_TEMPLATE, Task(sample.task, libraries, setup=sample.code), notes=notes)
-        prompt, schema = render("strategy", inputs), WrittenQueries.model_json_schema()
-        request = ModelRequest("strategy", inputs, prompt, Sampling(temperature=0.0), "annotation", schema)
-        async with aclosing(self._model.complete(request)) as replies:  # type: ignore[type-var]
-            texts = [reply.text async for reply in replies]
-        written: dict[int, str] = {}
-        with suppress(ReplyError):
-            written = {one.call: one.query for one in parse_json("".join(texts[:1]), WrittenQueries).queries}
-        cleaned = (clean_query(written.get(number, ""), call) for number, call in enumerate(calls, start=1))
-        return [[Query(query, "model")] if query else [] for query in cleaned]
+async def ask_queries(model: Model, sample: Sample, calls: Sequence[LibraryCall]) -> list[list[Query]]:
+    """Ask a model for the queries of a sample: at most one for each call, none if its reply cannot be read."""
+    libraries = tuple(dict.fromkeys(call.api.library for call in calls))
+    notes = tuple(f"{number}. {call.api.path}, line {call.line}" for number, call in enumerate(calls, start=1))
+    inputs = StrategyInputs(_TEMPLATE, Task(sample.task, libraries, setup=sample.code), notes=notes)
+    prompt, schema = render("strategy", inputs), WrittenQueries.model_json_schema()
+    request = ModelRequest("strategy", inputs, prompt, Sampling(temperature=0.0), "annotation", schema)
+    async with aclosing(model.complete(request)) as replies:  # type: ignore[type-var]
+        texts = [reply.text async for reply in replies]
+    written: dict[int, str] = {}
+    with suppress(ReplyError):
+        written = {one.call: one.query for one in parse_json("".join(texts[:1]), WrittenQueries).queries}
+    cleaned = (clean_query(written.get(number, ""), call) for number, call in enumerate(calls, start=1))
+    return [[Query(query, "model")] if query else [] for query in cleaned]

@@ -14,6 +14,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import resolve_name
 from pathlib import PurePath
 from typing import Final
 
@@ -178,11 +179,11 @@ def _imports(body: Sequence[ast.stmt], module: str, is_package: bool) -> dict[st
 
 def _absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
     """Return the module that is imported from; empty if it is relative to an unknown one."""
-    if not node.level:
-        return node.module or ""
-    parts = module.split(".") if module else []
-    base = parts[: len(parts) - node.level + int(is_package)]
-    return ".".join([*base, *filter(None, [node.module])]) if base else ""
+    package = module if is_package else module.rpartition(".")[0]
+    try:
+        return resolve_name("." * node.level + (node.module or ""), package)
+    except ImportError:
+        return ""
 
 
 def _used_imports(node: ast.AST, imports: Mapping[str, str]) -> list[str]:

@@ -16,8 +16,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
@@ -56,10 +54,6 @@ class TrainingReport:
     loss_after: float
     folder: str
     merged: str = ""
-
-    def as_json(self) -> dict[str, JsonValue]:
-        """Return the report as `--json` prints it."""
-        return {**asdict(self)}
 
 
 def finetune(request: TrainingRequest, *, progress: Advance, interrupted: Event) -> TrainingReport:

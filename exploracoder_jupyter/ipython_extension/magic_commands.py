@@ -22,8 +22,7 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, history_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.message_formatting import did_you_mean
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import did_you_mean, one_line
 from exploracoder_jupyter.core.required_libraries import check_libraries
 from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
@@ -40,9 +39,8 @@ from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
-from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
+from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command, with_this_interpreter
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
-from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.running.recorded_run import RecordedRun, find_recorded_run

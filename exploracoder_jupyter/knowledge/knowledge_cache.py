@@ -95,9 +95,7 @@ class KnowledgeCache:
                     db.execute("BEGIN IMMEDIATE")
                     if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:  # no other process was faster
                         db.execute("DROP TABLE IF EXISTS kept")
-                        db.execute(
-                            "CREATE TABLE kept (kind TEXT, key TEXT, body BLOB, at REAL, PRIMARY KEY (kind, key))"
-                        )
+                        db.execute(_TABLE)
                         db.execute(f"PRAGMA user_version = {_SCHEMA}")
         except BaseException:
             db.close()

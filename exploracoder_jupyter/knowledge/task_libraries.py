@@ -36,7 +36,6 @@ from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings,
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
-    from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader
 
 _INTRODUCTION: TypeAdapter[Introduction] = TypeAdapter(Introduction)
 
@@ -102,7 +101,6 @@ class TaskLibraries:
         embedder: Embedder | None = None,
         progress: ShowProgress | None = None,
         docs: Sequence[Path] = (),
-        open_reader: OpenReader | None = None,
         say: Callable[[str], None] | None = None,
         store_introductions: bool = True,
     ) -> TaskLibraries:
@@ -113,7 +111,7 @@ class TaskLibraries:
         change.
 
         `docs`: files, folders or archives of documentation besides the libraries' own. A library that cannot be read
-        here is known from them alone, if they describe it. `open_reader` opens the reader that parses them one by one.
+        here is known from them alone, if they describe it.
 
         `say`: receives one message when the embedder fails, now or in a later search, and the built-in vectors replace
         it.
@@ -127,7 +125,7 @@ class TaskLibraries:
         show = progress or (lambda what, done, total: None)
         say = say or (lambda sentence: None)
         store = KnowledgeCache(cache)
-        found = await LibraryReader(inspect, store, show, environment, open_reader).libraries(libraries, docs)
+        found = await LibraryReader(inspect, store, show, environment).libraries(libraries, docs)
         apis = tuple({api.path: api for one in found.read for api in one.surface.apis}.values())
         key = digest(str(FORMAT), *sorted(found.keys))
         # A walk cut short by its time limit may find other APIs next time, so the index is keyed by these exact paths.

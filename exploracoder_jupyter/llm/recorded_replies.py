@@ -20,7 +20,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line
 from exploracoder_jupyter.core.types import Call, Message
 from exploracoder_jupyter.llm.reply_archive import RecordedRequest, ReplyArchive
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest, Reply

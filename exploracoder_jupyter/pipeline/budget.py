@@ -12,14 +12,12 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget, Price, Prices
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.token_prices import Price, Prices
 from exploracoder_jupyter.core.errors import BudgetExceeded, UsageError
 from exploracoder_jupyter.core.events import Estimated
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import money, plural
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.core.usage_wording import money
 
 _SHARE_OF_REPLIES: Final = 0.11
 """Completion tokens of all tokens; measured over the five recorded runs in `examples`: from 0.06 to 0.12."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES
 from exploracoder_jupyter.kernel_agent import plugin_registry
 from exploracoder_jupyter.kernel_agent.summaries import plugin_summarizers
 
@@ -60,6 +61,16 @@ def _no_failing_heuristic(request, caplog):
             one for one in caplog.get_records("call") if one.name == "exploracoder_jupyter.pipeline.guarded_heuristics"
         ]
         assert not failed, [one.getMessage() for one in failed]
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A config file that does not exist yet, and no settings in variables."""
+    for name in (*KEY_VARIABLES, *SETTING_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "deep" / "config.toml"
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(path))
+    return path
 
 
 @pytest.fixture

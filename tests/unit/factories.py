@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate
 
 from exploracoder_jupyter.core.events import (
@@ -59,6 +60,12 @@ def recorded(events: Sequence[Event], *, seconds: float = 0.5) -> list[Record]:
 def states(records: Iterable[Record]) -> list[RunState]:
     """The state of the run after each of the records."""
     return [*accumulate(records, fold, initial=RunState())][1:]
+
+
+def state_after(*events: Event, state: RunState | None = None) -> RunState:
+    """The state after these events, the first a second after 1000."""
+    records = (Record(seq, 1000.0 + seq, event) for seq, event in enumerate(events, 1))
+    return reduce(fold, records, state or RunState())
 
 
 def started(text: str = "Count the triangles of the karate club graph.", **changes: object) -> RunStarted:

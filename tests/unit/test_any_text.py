@@ -21,7 +21,7 @@ from exploracoder_jupyter.cli.display.live_run_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line
 from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.types import (
     ApiDoc,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from exploracoder_jupyter.core import events
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line, plural
 from exploracoder_jupyter.core.types import Candidate, Exchange, Observation, Plan, Status
 from exploracoder_jupyter.text.terminal_text import printable
 

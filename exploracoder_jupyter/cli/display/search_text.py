@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exploracoder_jupyter.cli.display.standard_streams import highlighted, print_note, print_result, write_line
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line, plural
 from exploracoder_jupyter.text.terminal_text import printable
 
 if TYPE_CHECKING:

@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, get_args
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.budget_settings import Budget, Prices
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.history_settings import History
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.setting_annotations import Option, Section, Setting
-from exploracoder_jupyter.core.configuration.token_prices import Prices
-from exploracoder_jupyter.core.configuration.view_settings import View
+from exploracoder_jupyter.core.configuration.view_settings import History, View
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Settings of cells, trace and files: what is shown and where it is written."""
+"""Settings of what is shown and stored: cells, trace, files, and the user's private history of runs."""
 
 # No `from __future__ import annotations`: the annotations are read at run time, as objects.
 from dataclasses import dataclass
@@ -37,3 +37,16 @@ class View(Section):
         Setting("path of the trace notebook; none: in explorations/ next to the notebook"),
         Option(help="path of the trace notebook", metavar="TRACE"),
     ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class History(Section):
+    """The user's private history of runs."""
+
+    keep: Annotated[
+        bool,
+        Setting("whether to add a run to the history"),
+        Option("no-history", "do not add this run to the history", negates=True),
+    ] = True
+    days: Annotated[int, Setting("days to keep a run in the history", ge=1)] = 180
+    runs: Annotated[int, Setting("maximum number of runs in the history", ge=1)] = 1000

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import reduce
 
 from exploracoder_jupyter.core import events
-from exploracoder_jupyter.core.run_state.activity import describe_activity
+from exploracoder_jupyter.core.run_state.run_wording import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import InventedInput, Selection, Subtask, Usage
 

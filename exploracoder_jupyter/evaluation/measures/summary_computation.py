@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -39,15 +39,15 @@ def summarize(results: Iterable[UnitResult]) -> Summary:
     """
     runs = _Runs.of({row.unit: row for row in results}.values())
     measured = sorted(_measure(runs), key=_rank)
-    names = _names([one.key for one in measured])
-    baseline = min(measured, key=lambda one: (one.figure("tokens"), _rank(one))).key if len(measured) > 1 else None
-    arms = tuple(_arm(one, names[one.key], measured, runs) for one in measured)
+    arms = tuple(_compared(arm, measured, runs) for arm in measured)
+    names = {(arm.strategy, arm.model): arm.name for arm in arms}
+    baseline = min(arms, key=lambda arm: (_figure(arm, "tokens"), _rank(arm))) if len(arms) > 1 else None
     return Summary(
         arms=arms,
-        problems=tuple(_problem_rows(measured, runs)),
+        problems=tuple(_problem_rows(list(names), runs)),
         measured=len(runs.shared),
-        baseline=names[baseline] if baseline else "",
-        pairs=tuple(_pairs(names, baseline, runs)) if baseline else (),
+        baseline=baseline.name if baseline else "",
+        pairs=tuple(_pairs(names, (baseline.strategy, baseline.model), runs)) if baseline else (),
         notices=tuple(_notices(arms, runs)),
     )
 
@@ -84,29 +84,8 @@ class _Runs:
         return self.shared if len(self.shared) else self.run_on(arm)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """The figures of an arm."""
-
-    key: _ArmKey
-    sums: ProblemSums
-    estimates: dict[str, Estimate]
-    pass_at: dict[int, Estimate]
-    success_at: dict[int, Estimate]
-
-    def figure(self, key: str) -> float:
-        """Return the value of a measure that every arm has."""
-        value = self.estimates[key].value
-        assert value is not None
-        return value
-
-    def dominates(self, other: _Measured) -> bool:
-        passes, fewer = self.figure("pass@1"), -self.figure("tokens")
-        others = other.figure("pass@1"), -other.figure("tokens")
-        return (passes, fewer) != others and passes >= others[0] and fewer >= others[1]
-
-
-def _measure(runs: _Runs) -> list[_Measured]:
+def _measure(runs: _Runs) -> list[Arm]:
+    """Return the arms without what compares them."""
     sums = {arm: sums_at(runs.sums[arm], runs.measured(arm)) for arm in runs.arms}
     most = min((int(of_arm["samples"].min()) for of_arm in sums.values()), default=0)
     curve = [k for k in _CURVE if k < most] + [most]
@@ -117,20 +96,19 @@ def _measure(runs: _Runs) -> list[_Measured]:
             passes = (pass_at_k(of_arm["samples"], successes, k) for k in curve)
             ratios += [Ratio(values, np.ones_like(values), (0, 1)) for values in passes]
     estimates = iter(bootstrap(ratios))
-    return [
-        _Measured(
-            arm,
-            of_arm,
-            {measure.key: next(estimates) for measure in MEASURES},
-            {k: next(estimates) for k in curve},
-            {k: next(estimates) for k in curve},
-        )
-        for arm, of_arm in sums.items()
-    ]
+    names = _names([*runs.arms])
+    return [_arm(key, names[key], curve, estimates, runs) for key in runs.arms]
 
 
-def _rank(measured: _Measured) -> tuple[float, float, _ArmKey]:
-    return -measured.figure("pass@1"), measured.figure("tokens"), measured.key
+def _figure(arm: Arm, key: str) -> float:
+    """Return the value of a measure that every arm has."""
+    value = arm.estimates[key].value
+    assert value is not None
+    return value
+
+
+def _rank(arm: Arm) -> tuple[float, float, _ArmKey]:
+    return -_figure(arm, "pass@1"), _figure(arm, "tokens"), (arm.strategy, arm.model)
 
 
 def _names(arms: Sequence[_ArmKey]) -> dict[_ArmKey, str]:
@@ -140,10 +118,8 @@ def _names(arms: Sequence[_ArmKey]) -> dict[_ArmKey, str]:
     return {arm: arm[1] if len(strategies) == 1 else f"{arm[0]}, {arm[1]}" for arm in arms}
 
 
-def _arm(measured: _Measured, name: str, arms: Sequence[_Measured], runs: _Runs) -> Arm:
-    key, rows = measured.key, runs.arms[measured.key]
-    own, shared = len(runs.run_on(key)), {runs.problems[place] for place in runs.measured(key)}
-    counted = [row for row in rows if problem_key(row) in shared]
+def _arm(key: _ArmKey, name: str, curve: Sequence[int], estimates: Iterator[Estimate], runs: _Runs) -> Arm:
+    rows, own = runs.arms[key], len(runs.run_on(key))
     settings = list[dict[str, JsonValue]]()
     versions: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -158,18 +134,30 @@ def _arm(measured: _Measured, name: str, arms: Sequence[_Measured], runs: _Runs)
         model=key[1],
         problems=own,
         missing=len(runs.problems) - own,
-        samples=len(counted),
-        estimates=measured.estimates,
-        pass_at=measured.pass_at,
-        success_at=measured.success_at,
-        on_front=not any(other.dominates(measured) for other in arms),
+        samples=int(runs.sums[key]["samples"][runs.measured(key)].sum()),
+        estimates={measure.key: next(estimates) for measure in MEASURES},
+        pass_at={k: next(estimates) for k in curve},
+        success_at={k: next(estimates) for k in curve},
+        on_front=True,
         failures=tuple(_failures(rows)),
-        alone=tuple(_alone(measured, arms, counted, runs)),
+        alone=(),
         total_tokens=sum(row.prompt_tokens + row.completion_tokens for row in rows),
         total_cost=sum(costs) if len(costs) == len(rows) else None,
         settings=tuple(settings),
         packages={package: tuple(versions[package]) for package in sorted(versions)},
     )
+
+
+def _compared(arm: Arm, arms: Sequence[Arm], runs: _Runs) -> Arm:
+    """Return the arm with what compares it with the others."""
+    on_front = not any(_dominates(other, arm) for other in arms)
+    return replace(arm, on_front=on_front, alone=tuple(_alone((arm.strategy, arm.model), runs)))
+
+
+def _dominates(arm: Arm, other: Arm) -> bool:
+    passes, fewer = _figure(arm, "pass@1"), -_figure(arm, "tokens")
+    others = _figure(other, "pass@1"), -_figure(other, "tokens")
+    return (passes, fewer) != others and passes >= others[0] and fewer >= others[1]
 
 
 def _failures(rows: Sequence[UnitResult]) -> Iterator[FailureKind]:
@@ -180,21 +168,19 @@ def _failures(rows: Sequence[UnitResult]) -> Iterator[FailureKind]:
         yield FailureKind(kind, count, tuple(list(reversed(first.values()))[:_MAX_EXAMPLES]))
 
 
-def _alone(
-    measured: _Measured, arms: Sequence[_Measured], rows: Sequence[UnitResult], runs: _Runs
-) -> Iterator[UnitResult]:
-    if not len(runs.shared) or len(arms) < 2:
+def _alone(arm: _ArmKey, runs: _Runs) -> Iterator[UnitResult]:
+    if not len(runs.shared) or len(runs.arms) < 2:
         return
-    others = sum(np.minimum(arm.sums["passed"], 1) for arm in arms if arm is not measured)
-    alone = (measured.sums["passed"] > 0) & (others == 0)
-    passing = {problem_key(row): row for row in reversed(rows) if row.passed}
+    passed = {key: sums["passed"][runs.shared] for key, sums in runs.sums.items()}
+    others = sum(np.minimum(passed[key], 1) for key in passed if key != arm)
+    alone = (passed[arm] > 0) & (others == 0)
+    passing = {problem_key(row): row for row in reversed(runs.arms[arm]) if row.passed}
     yield from (passing[runs.problems[place]] for place in runs.shared[alone])
 
 
-def _problem_rows(arms: Sequence[_Measured], runs: _Runs) -> Iterator[ProblemRow]:
-    columns = [runs.sums[arm.key] for arm in arms]
+def _problem_rows(arms: Sequence[_ArmKey], runs: _Runs) -> Iterator[ProblemRow]:
     for at, key in enumerate(runs.problems):
-        counts = [(int(sums["passed"][at]), int(sums["samples"][at])) for sums in columns]
+        counts = [(int(runs.sums[arm]["passed"][at]), int(runs.sums[arm]["samples"][at])) for arm in arms]
         yield ProblemRow(key, tuple(count if count[1] else None for count in counts))
 
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line, plural
 from exploracoder_jupyter.evaluation.measures.summary import Arm, ProblemRow, Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, figure
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from exploracoder_jupyter.evaluation.measures.summary import Summary
+from exploracoder_jupyter.evaluation.measures.summary import Arm, Summary
 from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text
-from exploracoder_jupyter.evaluation.report.pass_plot import pass_plot
 from exploracoder_jupyter.evaluation.report.plot_style import (
     FRONT_SCALE,
     PERCENT,
+    Domain,
     Plot,
     bounds,
     in_words,
@@ -20,6 +22,13 @@ from exploracoder_jupyter.evaluation.report.plot_style import (
     svg,
 )
 
+_WIDTH: Final = 1000
+_HEIGHT: Final = 440
+_CHARACTER: Final = 6.9
+"""Mean width of a character of the labels, in pixels."""
+_LABEL_HEIGHT: Final = 13.0
+_GAP: Final = 8.0
+"""Distance of a label from the middle of its point."""
 _SMALL_WIDTH: Final = 182
 
 
@@ -96,3 +105,125 @@ def _small_chart(ks: list[int]) -> alt.LayerChart:
         y=alt.Y("passes:Q", **shares), color=alt.Color("front:N", **FRONT_SCALE)
     )
     return alt.LayerChart(layer=[band, line]).properties(width=_SMALL_WIDTH, height=130)
+
+
+def pass_plot(summary: Summary) -> Plot | None:
+    """Plot pass@1 against tokens, with the Pareto front, of the arms that used tokens; `None` if there are none."""
+    arms = [arm for arm in summary.arms if (arm.estimates["tokens"].value or 0) > 0]
+    if not arms:
+        return None
+    chart = _chart(arms).properties(width=_WIDTH, height=_HEIGHT)
+    return Plot(
+        "plot-pass",
+        "pass@1 against tokens",
+        svg(chart, "plot-pass", in_words(arms, "pass@1", "tokens")),
+        "Up and to the left is better; bars are 95 % intervals. The dashed line joins the Pareto front: no other arm "
+        "passes at least as often with at most as many tokens.",
+    )
+
+
+def _chart(arms: Sequence[Arm]) -> alt.LayerChart:
+    domain = log_domain(arms, "tokens")
+    tokens = log_axis("Tokens of a run (logarithmic)", domain)
+    passes: dict[str, Any] = {"title": "pass@1", "scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(format=PERCENT)}
+    rows = [
+        {
+            "model": arm.model,
+            "front": arm.on_front,
+            **bounds(arm.estimates["tokens"], "tokens"),
+            **bounds(arm.estimates["pass@1"], "passes"),
+        }
+        for arm in arms
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), color=alt.Color("front:N", **FRONT_SCALE)
+    )
+    bars = base.mark_rule(strokeWidth=1.25, opacity=0.5)
+    front = base.mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.25)
+    points = base.mark_point(size=80, filled=True, opacity=1)
+    if len({arm.model for arm in arms}) > 1:
+        points = points.encode(
+            shape=alt.Shape("model:N", title="Model", legend=alt.Legend(orient="top", columnPadding=18))
+        )
+    text = alt.Chart(alt.Data(values=_labels(arms, domain))).encode(
+        x=alt.X("tokens:Q", **tokens), y=alt.Y("passes:Q", **passes), text="label:N"
+    )
+    layers = (
+        front.transform_filter("datum.front"),
+        bars.encode(x=alt.X("tokens_low:Q", **tokens), x2="tokens_high:Q"),
+        bars.encode(y=alt.Y("passes_low:Q", **passes), y2="passes_high:Q"),
+        points,
+        text.mark_text(fontSize=12, stroke="var(--ground)", strokeWidth=3, strokeJoin="round"),
+        text.mark_text(fontSize=12, color="var(--text)"),
+    )
+    return alt.LayerChart(layer=layers)
+
+
+def _labels(arms: Sequence[Arm], domain: Domain) -> list[dict[str, float | str]]:
+    """Return the labels with their positions. Where shapes show the models, the labels need not."""
+    stretch = _WIDTH / math.log(domain[1] / domain[0])
+    names = [arm.strategy if len({arm.strategy for arm in arms}) > 1 else arm.model for arm in arms]
+    points = [
+        Box(math.log(_value(arm, "tokens") / domain[0]) * stretch, (1 - _value(arm, "pass@1")) * _HEIGHT)
+        for arm in arms
+    ]
+    placed = zip(names, place_labels(points, names, _WIDTH, _HEIGHT), strict=True)
+    return [
+        {"label": name, "tokens": domain[0] * math.exp(box.x / stretch), "passes": 1 - box.y / _HEIGHT}
+        for name, box in placed
+    ]
+
+
+def _value(arm: Arm, key: str) -> float:
+    return arm.estimates[key].value or 0.0
+
+
+class Box(NamedTuple):
+    """A rectangle in pixels: its middle, from the left and from the top, and its size."""
+
+    x: float
+    y: float
+    wide: float = _GAP
+    high: float = _GAP
+
+    def overlap(self, other: Box) -> float:
+        """Return the area that both cover."""
+        wide = min(self.x + self.wide / 2, other.x + other.wide / 2) - max(
+            self.x - self.wide / 2, other.x - other.wide / 2
+        )
+        high = min(self.y + self.high / 2, other.y + other.high / 2) - max(
+            self.y - self.high / 2, other.y - other.high / 2
+        )
+        return max(wide, 0) * max(high, 0)
+
+
+def place_labels(points: Sequence[Box], labels: Sequence[str], width: float, height: float) -> list[Box]:
+    """Place the label of each point near it in a plot of this size, in order, each where it covers least of points and
+    of the labels before it.
+    """
+    placed = list[Box]()
+    for point, label in zip(points, labels, strict=True):
+        inside = [
+            box
+            for box in _candidates(point, len(label) * _CHARACTER)
+            if box.wide / 2 <= box.x <= width - box.wide / 2 and box.high / 2 <= box.y <= height - box.high / 2
+        ]
+        placed.append(min(inside or [point], key=lambda box: sum(map(box.overlap, [*points, *placed]))))
+    return placed
+
+
+def _candidates(point: Box, wide: float) -> Iterator[Box]:
+    aside, above = _GAP + wide / 2, _LABEL_HEIGHT / 2 + 2
+    for distance in (1.0, 2.0, 3.0):
+        up = above * distance
+        for x, y in (
+            (aside, -up),
+            (-aside, -up),
+            (aside, up),
+            (-aside, up),
+            (aside, 0),
+            (-aside, 0),
+            (0, -up),
+            (0, up),
+        ):
+            yield Box(point.x + x, point.y + y, wide, _LABEL_HEIGHT)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.message_formatting import describe_cost, money
 from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.run_state.run_wording import headline
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.core.usage_wording import describe_cost, money
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
 from exploracoder_jupyter.protocol.browser_messages import ApiView, CandidateView, RunStatus, RunView, SubtaskView
 

@@ -24,6 +24,7 @@ from queue import Empty, SimpleQueue
 
 from pydantic import ValidationError
 
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.time_limits import scale_limit
@@ -47,6 +48,15 @@ PATIENCE = 3.0
 def engine_command(python: str | None = None) -> tuple[str, ...]:
     """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow its modules."""
     return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
+
+
+def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:
+    """Return the layers, naming this interpreter if the engine uses another one and no layer sets where to explore."""
+    sandbox = resolve(*layers).sandbox
+    is_same = sandbox.engine_python in (None, sys.executable)
+    if is_same or sandbox.kernel or sandbox.python or sandbox.gateway:
+        return [*layers]
+    return [*layers, {"sandbox": {"python": sys.executable}}]
 
 
 class FailedEngine:

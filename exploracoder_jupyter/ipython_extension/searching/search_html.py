@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.configuration.explore_options import (
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.running.interpreter_settings import with_this_interpreter
+from exploracoder_jupyter.ipython_extension.running.engine_relay import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names

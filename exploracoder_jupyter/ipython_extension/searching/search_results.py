@@ -12,8 +12,7 @@ from typing import overload
 
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.core.one_line import one_line
+from exploracoder_jupyter.core.message_formatting import one_line, plural
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.ipython_extension.searching.search_html import hit_html, results_html
 from exploracoder_jupyter.text.terminal_text import printable

@@ -23,8 +23,7 @@ from exploracoder_jupyter.knowledge.documents.document_files import (
     ReadProgress,
     iter_documents,
 )
-from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.document_set import Documents
+from exploracoder_jupyter.knowledge.documents.document_set import Documents, Page
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
 from exploracoder_jupyter.knowledge.documents.section_passages import at_place, page_passages
 from exploracoder_jupyter.knowledge.extraction import docstring_examples

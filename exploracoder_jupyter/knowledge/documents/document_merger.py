@@ -17,7 +17,7 @@ from exploracoder_jupyter.knowledge.documents.api_assignment import (
     normalize_name,
 )
 from exploracoder_jupyter.knowledge.documents.document_set import Documents
-from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver
+from exploracoder_jupyter.knowledge.extraction.api_path_resolver import resolve_names
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 _OPENING_CHARS = 60
@@ -113,9 +113,12 @@ def _is_other_version(info: LibraryInfo, documents: Documents) -> bool:
 def _describe_library(asked: str, name: str, apis: Iterable[ApiDoc], documents: Documents) -> Surface:
     info = LibraryInfo(name, asked, documents.version)
     rows = sorted(apis, key=lambda api: api.path)
-    known = PathResolver({api.path: api.path for api in rows}, name)
-    completed = (replace(api, version=info.version, see_also=known.resolve(api.see_also, api.path)) for api in rows)
-    return Surface(info, tuple(completed), {}, documents.text, documents.programs, 0.0)
+    known = {api.path: api.path for api in rows}
+    completed = []
+    for api in rows:
+        see_also = resolve_names(api.see_also, api.path, library=name, known=known)
+        completed.append(replace(api, version=info.version, see_also=see_also))
+    return Surface(info, tuple(completed), {}, documents.text, documents.programs)
 
 
 def _missing_notice(one: MissingLibrary, apis: int) -> str:

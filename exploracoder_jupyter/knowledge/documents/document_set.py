@@ -1,4 +1,4 @@
-"""What was read from documents, as one value."""
+"""What was read from one document, and from all documents of a library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from exploracoder_jupyter.knowledge.documents.readers.signature_parser import re
 from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_examples, docstring_sections
 
 _MAX_LISTED = 5
+_MAX_EXAMPLE_CHARS = 60_000
+"""Characters of a document that are searched for programs; the search may take quadratic time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +68,38 @@ def complete_api(api: ApiDoc) -> ApiDoc:
         notes=api.notes or documented.notes,
         see_also=api.see_also or documented.see_also,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a document under one heading."""
+
+    title: str
+    text: str
+    place: str = ""
+    """Position in the document: an anchor, `line 12`, `cell 3`."""
+    code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One parsed document.
+
+    An API's `origin` is its position in the document. Its `library` is empty if the document does not show that its
+    path starts with an import name.
+    """
+
+    title: str = ""
+    sections: tuple[Section, ...] = ()
+    apis: tuple[ApiDoc, ...] = ()
+    programs: tuple[str, ...] = ()
+    project: str = ""
+    """What is documented, followed by a space and the version, if the document says so."""
+
+    def __bool__(self) -> bool:
+        return bool(self.sections or self.apis or self.programs)
+
+
+def find_programs(text: str) -> tuple[str, ...]:
+    """Return the runnable code of a document."""
+    return docstring_examples.extract_examples(f"{text[:_MAX_EXAMPLE_CHARS]}\n")

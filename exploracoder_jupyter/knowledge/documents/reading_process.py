@@ -10,8 +10,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import BinaryIO, Literal, cast
@@ -21,10 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
-from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, ReadPage, TookTooLong, read_page
-
-OpenReader = Callable[[], AbstractContextManager[ReadPage]]
+from exploracoder_jupyter.knowledge.documents.document_set import Page
+from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, TookTooLong, read_page
 
 
 @dataclass(frozen=True, slots=True)

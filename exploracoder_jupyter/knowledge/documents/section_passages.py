@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.knowledge.documents.document_page import Page
+from exploracoder_jupyter.knowledge.documents.document_set import Page
 
 MAX_PASSAGE_CHARS = 1_800
 MIN_PASSAGE_CHARS = 40

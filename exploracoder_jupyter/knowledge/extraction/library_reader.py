@@ -21,7 +21,6 @@ from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, diges
 
 if TYPE_CHECKING:  # reading documents imports much that a search in what was read does not need
     from exploracoder_jupyter.knowledge.documents.document_set import Documents
-    from exploracoder_jupyter.knowledge.documents.reading_process import OpenReader
 
 ShowProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and the total (0 if unknown)."""
@@ -60,8 +59,6 @@ class LibraryReader:
     show: ShowProgress
     environment: str | None = None
     """Cache key for the interpreter's answers (see `LibraryNameCache`); None disables that cache."""
-    open_reader: OpenReader | None = None
-    """Opens the reader that parses documents one by one; by default a process."""
 
     async def libraries(self, names: Sequence[str], docs: Sequence[Path]) -> LoadedLibraries:
         """Read the libraries of these names, together with the documents at these paths. Raises UsageError if a library
@@ -102,7 +99,7 @@ class LibraryReader:
             self.show("Reading documents", done, total)
 
         advance(0, 0)
-        with (self.open_reader or PageProcess)() as read_page:
+        with PageProcess() as read_page:
             return await anyio.to_thread.run_sync(
                 lambda: read_documents(docs, self.store, advance, read=read_page), abandon_on_cancel=True
             )

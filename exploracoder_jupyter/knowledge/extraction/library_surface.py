@@ -8,7 +8,6 @@ code itself declares (`api_parameters`).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from exploracoder_jupyter.knowledge.extraction import (
     docstring_sections,
     stdlib_stubs,
 )
-from exploracoder_jupyter.knowledge.extraction.api_path_resolver import PathResolver, is_public
+from exploracoder_jupyter.knowledge.extraction.api_path_resolver import is_public, resolve_names
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
     About,
@@ -56,7 +55,6 @@ class Surface:
     introduction: str
     programs: tuple[str, ...]
     """Example programs from the README and the module docstring, then from files shipped with the library."""
-    seconds: float
     cut: bool = False
     """Whether the time limit ended the walk early."""
     guides: tuple[tuple[str, str], ...] = ()
@@ -100,7 +98,6 @@ async def read_surface(found: About, *, inspect: Inspect, advance: Advance, seco
 
     Raises MissingRequirement if the library cannot be imported, or importing it crashes or hangs the interpreter.
     """
-    began = time.monotonic()
     try:
         with anyio.fail_after(seconds + 30):
             about, rows = await walk_library(
@@ -111,10 +108,10 @@ async def read_surface(found: About, *, inspect: Inspect, advance: Advance, seco
         raise unreadable_library(found.name, f"it took longer than {seconds:.0f} s") from None
     except KernelError as error:
         raise unreadable_library(found.name, f"the interpreter ended ({error.message.rstrip('.')})") from error
-    return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, began, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(_build_surface, found, about, rows, documents, abandon_on_cancel=True)
 
 
-def _build_surface(found: About, about: About, rows: list[Row], documents: About, began: float) -> Surface:
+def _build_surface(found: About, about: About, rows: list[Row], documents: About) -> Surface:
     info = LibraryInfo(found.name, found.distribution, found.version or about.version)
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
@@ -122,7 +119,7 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     stubbed = stdlib_stubs.stub_signatures(bare, module=found.name) if is_standard and bare else {}
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
-    known = PathResolver({row.path: row.path for row in rows} | aliases, info.name)
+    known = {row.path: row.path for row in rows} | aliases
     apis = tuple(_build_api(row, info, stubbed, known) for row in rows)
     programs = (
         *docstring_examples.extract_examples(documents.readme),
@@ -135,14 +132,13 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
         aliases=aliases,
         introduction="\n\n".join(filter(None, (docstring_examples.strip_markup(documents.readme), about.doc))),
         programs=tuple(dict.fromkeys(programs)),
-        seconds=time.monotonic() - began,
         cut=about.cut,
         guides=((("README.md", documents.readme),) if documents.readme.strip() else ()) + documents.guides,
         stubs=about.stubs,
     )
 
 
-def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: PathResolver) -> ApiDoc:
+def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Mapping[str, str]) -> ApiDoc:
     documented = docstring_sections.parse_docstring(row.doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
@@ -159,6 +155,6 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: P
         else (),
         returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
         notes=documented.notes,
-        see_also=known.resolve(documented.see_also, row.path),
+        see_also=resolve_names(documented.see_also, row.path, library=info.name, known=known),
         aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),
     )

@@ -7,10 +7,9 @@ stores code that ran; `RecordedSearch` returns the passages that a recorded run 
 
 from __future__ import annotations
 
-from exploracoder_jupyter.knowledge.sources.recorded_search import RecordedSearch
 from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
 from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
-from exploracoder_jupyter.knowledge.sources.source_search import SourceSearch
+from exploracoder_jupyter.knowledge.sources.source_search import RecordedSearch, SourceSearch
 from exploracoder_jupyter.knowledge.sources.workspace_source import WorkspaceSource
 
 __all__ = ["RecordedSearch", "SnippetSource", "SnippetStore", "SourceSearch", "StoredSnippet", "WorkspaceSource"]

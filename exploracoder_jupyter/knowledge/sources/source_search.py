@@ -13,6 +13,7 @@ import anyio
 import numpy as np
 
 from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.search.score_combination import fuse_ranks
@@ -40,14 +41,12 @@ class SourceSearch:
         *,
         kept: SnippetSource | None = None,
         say: Callable[[str], None] = lambda sentence: None,
-        patience: float | None = None,
     ) -> None:
         self._sources: tuple[Source, ...] = (*sources, kept) if kept else tuple(sources)
         self.kinds = frozenset(source.kind for source in self._sources)
         self._kept = kept
         self._say = say
         self._warned: set[SourceKind] = set()
-        self._patience = patience
 
     async def search(
         self, query: str, k: int, *, among: Collection[SourceKind] | None = None
@@ -77,7 +76,7 @@ class SourceSearch:
             await self._kept.forget(origins)
 
     async def _search_source(self, source: Source, query: str, k: int) -> Sequence[ScoredPassage]:
-        seconds = self._patience or scale_limit(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
+        seconds = scale_limit(_TIMEOUTS.get(source.kind, _DEFAULT_TIMEOUT))
         try:
             with anyio.fail_after(seconds):
                 return (await source.search(query, k))[:k]
@@ -126,3 +125,28 @@ def _balance(found: Iterable[ScoredPassage], k: int) -> list[ScoredPassage]:
 
 def _normalize_text(passage: Passage) -> str:
     return " ".join(passage.text.split())
+
+
+class RecordedSearch:
+    """Returns the passages that a recorded run found for the same queries. Satisfies `ports.PassageSearch`."""
+
+    def __init__(self, searches: Sequence[KnowledgeSearched], *, online: bool = False) -> None:
+        """`online`: whether that run searched the web, so that its plan marks what to search for."""
+        self._found: dict[str, list[Passage]] = {}
+        for search in searches:
+            self._found.setdefault(search.query, []).extend(search.passages)
+        kinds = {passage.source for found in self._found.values() for passage in found}
+        self.kinds: frozenset[SourceKind] = frozenset(kinds | ({"web"} if online else set()))
+
+    async def search(
+        self, query: str, k: int, *, among: Collection[SourceKind] | None = None
+    ) -> Sequence[ScoredPassage]:
+        """Return what this query found, in the recorded order."""
+        found = [one for one in self._found.get(query, ()) if among is None or one.source in among]
+        return [ScoredPassage(passage, -float(place)) for place, passage in enumerate(found[:k])]
+
+    async def learn(self, snippets: Sequence[Snippet]) -> None:
+        """Store nothing."""
+
+    async def forget(self, origins: Sequence[str]) -> None:
+        """Delete nothing."""

@@ -30,12 +30,10 @@ class WorkspaceSource:
         notebook: Path | None = None,
         *,
         clean: Clean = lambda text: text,
-        limits: Limits | None = None,
     ) -> None:
         self._folder = folder
         self._notebook = notebook
         self._clean = clean
-        self._limits = limits or Limits()
         self._ranked: PassageIndex | None = None
         self._reading = threading.Lock()
 
@@ -52,9 +50,9 @@ class WorkspaceSource:
 
     def _passages(self) -> Iterator[Passage]:
         seen: set[str] = set()
-        text = read_file(self._notebook, self._limits) if self._notebook else None
+        text = read_file(self._notebook, Limits()) if self._notebook else None
         own = [TextFile(self._notebook.name, text)] if self._notebook and text is not None else []
-        others = (file for file in iter_files(self._folder, self._limits) if self._folder / file.path != self._notebook)
+        others = (file for file in iter_files(self._folder, Limits()) if self._folder / file.path != self._notebook)
         for file in chain(own, others):
             literals = {} if file.path.endswith(".ipynb") else find_secret_literals(file.text)
             for chunk in split_file(file.path, file.text):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
+from importlib.util import resolve_name
 from typing import Final
 
 import tree_sitter_python
@@ -167,13 +168,10 @@ def _imports(scope: Node, package: str) -> Iterator[Import]:
 
 
 def _absolute(module: str, package: str) -> str:
-    rest = module.lstrip(".")
-    level = len(module) - len(rest)
-    if not level:
-        return rest
-    parents = package.split(".") if package else []
-    kept = parents[: len(parents) - level + 1]
-    return ".".join([*kept, *([rest] if rest else [])])
+    try:
+        return resolve_name(module, package)
+    except ImportError:  # of a package that the repository's folder itself is
+        return module.lstrip(".")
 
 
 def _import(node: Node, module: str | None) -> Import:

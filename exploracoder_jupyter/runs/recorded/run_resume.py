@@ -17,10 +17,9 @@ from exploracoder_jupyter.core.configuration.recorded_settings import recorded_l
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, merge_sources, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.core.usage_wording import describe_tokens
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin

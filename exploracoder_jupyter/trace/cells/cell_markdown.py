@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import FilesKept, Notice, RunFinished
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.message_formatting import describe_tokens, money, plural
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import (
     ApiDoc,
@@ -27,7 +27,6 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
-from exploracoder_jupyter.core.usage_wording import describe_tokens, money
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
 

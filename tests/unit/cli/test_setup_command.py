@@ -11,7 +11,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES, Secrets
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
 from tests.json_output import json_result
@@ -19,15 +19,6 @@ from tests.json_output import json_result
 KEY = "sk-very-secret-0123456789"
 LISTED = ["nomic-embed-text:latest", "llama3:latest", "qwen3-coder:30b"]
 ANSWER = {"choices": [{"index": 0, "message": {"content": "ready"}, "finish_reason": "stop"}]}
-
-
-@pytest.fixture
-def config(tmp_path, monkeypatch):
-    for name in (*KEY_VARIABLES, *SETTING_VARIABLES):
-        monkeypatch.delenv(name, raising=False)
-    path = tmp_path / "deep" / "config.toml"
-    monkeypatch.setenv("EXPLORACODER_CONFIG", str(path))
-    return path
 
 
 @pytest.fixture

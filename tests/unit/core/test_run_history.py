@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.history_settings import History
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
+from exploracoder_jupyter.core.configuration.view_settings import History
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun

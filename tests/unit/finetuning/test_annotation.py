@@ -4,7 +4,7 @@ from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, unsuitable
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
 from exploracoder_jupyter.finetuning.library_calls import find_calls
-from exploracoder_jupyter.finetuning.model_queries import ModelQueries
+from exploracoder_jupyter.finetuning.model_queries import ask_queries
 from exploracoder_jupyter.finetuning.sample_extraction import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import queries
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
@@ -158,9 +158,9 @@ async def test_a_model_words_the_queries_and_may_not_use_the_name():
     calls = find_calls(code, KNOWLEDGE.lookup)
     reply = '{"queries": [{"call": 1, "query": "open a stored table"}, {"call": 2, "query": "tables.join"}]}'
     model = ScriptedModel([reply, "no JSON"])
-    chosen = await ModelQueries(model)(Sample("Join a table.", code, ""), calls)
+    chosen = await ask_queries(model, Sample("Join a table.", code, ""), calls)
     assert [[query.text for query in one] for one in chosen] == [["open a stored table"], []]
-    assert await ModelQueries(model)(Sample("Join a table.", code, ""), calls) == [[], []]
+    assert await ask_queries(model, Sample("Join a table.", code, ""), calls) == [[], []]
 
 
 def test_a_made_up_answer_is_no_part_of_the_request():

@@ -55,6 +55,7 @@ from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue,
 from exploracoder_jupyter.protocol.engine_messages import Stop
 from exploracoder_jupyter.trace.trace_file import render
 from tests.patience import patience
+from tests.unit.factories import state_after
 
 SETTINGS = {"budget": {"tokens": 5000, "seconds": 90}}
 START = RunStarted(
@@ -83,12 +84,6 @@ def done(id, selected, status="done"):
     if selected:
         yield CandidateSelected(Selection(id, selected, ("ran", "shorter")))
     yield SubtaskFinished(id, status, "its reason")
-
-
-def state_after(*events, state=None):
-    for seq, event in enumerate(events, 1):
-        state = fold(state or RunState(), Record(seq, 1000.0 + seq, event))
-    return state
 
 
 def view_of(state, **place):

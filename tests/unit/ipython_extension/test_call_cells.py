@@ -5,25 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
-import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.explore_options import split_call
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
 
 CASES = Path(__file__).parents[3] / "labextension" / "src" / "newExploration" / "__tests__" / "callingCells.json"
-
-
-@pytest.fixture
-def shell():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    exploracoder_jupyter.load_ipython_extension(shell)
-    yield shell
-    exploracoder_jupyter.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
 
 
 def as_the_magic_gets_it(shell, source):

@@ -43,6 +43,7 @@ from tests.unit.factories import (
     states,
     stream,
 )
+from tests.unit.factories import state_after as after
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 HOSTILE = "</div><script>f()</script><img src=x onerror='f()'></div></div><iframe srcdoc='f()'></iframe>\"'&"
@@ -56,13 +57,6 @@ def final(*outputs, outcome="solved"):
     events = [ran("s2", *outputs) if getattr(event, "candidate", "") == "s2" else event for event in complete_events()]
     *_, state = states(recorded([*events[:-1], finished(outcome)]))
     return replace(state, solution_outputs=solution_outputs(state), trace="explorations/a.ipynb")
-
-
-def after(*events, state=None):
-    """The state after these events, the first a second after 1000."""
-    for seq, event in enumerate(events, 1):
-        state = fold(state or RunState(), Record(seq, 1000.0 + seq, event))
-    return state
 
 
 def card(state, now=None, **options):

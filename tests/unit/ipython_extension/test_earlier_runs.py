@@ -6,10 +6,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
-import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.settings_sources import history_path
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
@@ -205,14 +202,9 @@ def test_a_page_does_not_list_again_the_runs_that_it_shows(server, explored):
 
 
 @pytest.fixture
-def shell(explored, monkeypatch):
+def shell(shell, explored, monkeypatch):
     monkeypatch.chdir(explored / "mine")
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    exploracoder_jupyter.load_ipython_extension(shell)
-    yield shell
-    exploracoder_jupyter.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
+    return shell
 
 
 def test_the_magic_shows_a_table_of_the_newest(shell, monkeypatch):

@@ -5,25 +5,12 @@ import subprocess
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
 from traitlets import TraitError
-from traitlets.config import Config
 
 import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
-
-
-@pytest.fixture
-def shell():
-    InteractiveShell.clear_instance()
-    quiet = {"HistoryManager": {"enabled": False}, "IPCompleter": {"use_jedi": False}}
-    shell = InteractiveShell.instance(config=Config(quiet))
-    exploracoder_jupyter.load_ipython_extension(shell)
-    yield shell
-    exploracoder_jupyter.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
 
 
 def magics(shell):

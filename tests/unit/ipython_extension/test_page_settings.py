@@ -6,22 +6,12 @@ import tomllib
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES
 from exploracoder_jupyter.ipython_extension.browser.page_settings import save_settings, view_settings
 from exploracoder_jupyter.protocol.browser_messages import parse_control
 from exploracoder_jupyter.protocol.form_messages import SaveSettings
 
 KEY = "sk-very-secret-0123456789"
 FILE = '# mine\napi_key = "old-key"\n\n[endpoint]  # here\nmodel = "x"\nretries = 1\n[budget]\ntokens = 5\n'
-
-
-@pytest.fixture
-def config(tmp_path, monkeypatch):
-    for name in (*KEY_VARIABLES, *SETTING_VARIABLES):
-        monkeypatch.delenv(name, raising=False)
-    path = tmp_path / "deep" / "config.toml"
-    monkeypatch.setenv("EXPLORACODER_CONFIG", str(path))
-    return path
 
 
 @pytest.fixture

@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import nbformat
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
-import exploracoder_jupyter
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
@@ -161,11 +158,8 @@ def test_a_trace_whose_task_somebody_has_changed_beyond_reading_is_none(tmp_path
 
 
 @pytest.fixture
-def ordered(tmp_path, monkeypatch):
+def ordered(shell, tmp_path, monkeypatch):
     """The order that a cell makes, in a folder of its own; no engine is started."""
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
-    exploracoder_jupyter.load_ipython_extension(shell)
     monkeypatch.chdir(tmp_path)
     shell.user_ns["df"] = [1, 2]
     taken = []
@@ -181,9 +175,7 @@ def ordered(tmp_path, monkeypatch):
         assert "It was taken." in str(shell.run_cell(cell).error_in_exec)
         return taken[-1]
 
-    yield order
-    exploracoder_jupyter.unload_ipython_extension(shell)
-    InteractiveShell.clear_instance()
+    return order
 
 
 def test_a_cell_with_out_resumes_the_existing_trace(tmp_path, ordered):

@@ -8,6 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import LibraryInfo
+from exploracoder_jupyter.knowledge.documents import reading_process
 from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
@@ -63,9 +64,9 @@ class Walkers:
                 raise KernelError("exit status 3")
 
 
-def here():
-    """Documents are read in this process."""
-    return nullcontext(read_page)
+@pytest.fixture(autouse=True)
+def _read_documents_in_this_process(monkeypatch):
+    monkeypatch.setattr(reading_process, "PageProcess", lambda: nullcontext(read_page))
 
 
 @pytest.fixture
@@ -75,9 +76,7 @@ def opened(tmp_path):
         for number, content in enumerate(docs):
             paths.append(tmp_path / f"ref{number}.md")
             paths[-1].write_text(content)
-        return await TaskLibraries.open(
-            names, inspect=walkers or Walkers(), cache=tmp_path / "cache", docs=paths, open_reader=here
-        )
+        return await TaskLibraries.open(names, inspect=walkers or Walkers(), cache=tmp_path / "cache", docs=paths)
 
     return opened
 
@@ -101,7 +100,7 @@ async def test_of_another_version_no_apis_are_taken_over(opened, tmp_path, versi
         + zlib.compress(b"shop.gone py:function 1 api.html#$ -\n")
     )
     library = await TaskLibraries.open(
-        ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"], open_reader=here
+        ["shop"], inspect=Walkers(), cache=tmp_path / "cache", docs=[tmp_path / "objects.inv"]
     )
     assert bool(library.lookup("shop.gone")) == added
     assert any("version 1.0 is installed" in sentence for sentence in library.notices) != added

@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet
-from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch, source_search
 
 
 def _passage(source, text, origin=None):
@@ -109,10 +109,11 @@ def test_a_failing_source_returns_nothing_and_is_reported_once(error, why):
     assert messages == [f"Searching the web failed: {why}"]
 
 
-def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others():
+def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others(monkeypatch):
+    monkeypatch.setattr(source_search, "scale_limit", lambda seconds: 0.05)
     stuck, messages = Stuck(), []
     try:
-        assert _texts(SourceSearch([stuck, Fixed("snippet", "a")], say=messages.append, patience=0.05), "x", 5) == ["a"]
+        assert _texts(SourceSearch([stuck, Fixed("snippet", "a")], say=messages.append), "x", 5) == ["a"]
         assert messages == ["Searching the documentation timed out after 0.05 s; continuing without it."]
     finally:
         stuck.released.set()

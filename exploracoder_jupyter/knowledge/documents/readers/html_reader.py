@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page
+from exploracoder_jupyter.knowledge.documents.document_set import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader, sphinx_html
 from exploracoder_jupyter.text.hidden_content_removal import find_main_element, remove_hidden, remove_menus
 from exploracoder_jupyter.text.html_markdown import to_markdown

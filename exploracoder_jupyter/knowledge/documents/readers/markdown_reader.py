@@ -12,7 +12,7 @@ from textwrap import indent
 from markdown_it import MarkdownIt
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.document_set import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers import rst_reader
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     Signature,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page
+from exploracoder_jupyter.knowledge.documents.document_set import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
 from exploracoder_jupyter.text.characters import encodable
 

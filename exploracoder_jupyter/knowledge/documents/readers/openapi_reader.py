@@ -10,7 +10,7 @@ from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section
+from exploracoder_jupyter.knowledge.documents.document_set import Page, Section
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import make_api
 from exploracoder_jupyter.text.characters import encodable
 

@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.document_page import Page
-from exploracoder_jupyter.knowledge.documents.document_set import complete_api
+from exploracoder_jupyter.knowledge.documents.document_set import Page, complete_api
 from exploracoder_jupyter.knowledge.documents.readers import (
     html_reader,
     markdown_reader,

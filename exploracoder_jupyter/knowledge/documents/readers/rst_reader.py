@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.document_set import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     DIRECTIVE_KINDS,
     make_api,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 
-from exploracoder_jupyter.knowledge.documents.document_page import Page
+from exploracoder_jupyter.knowledge.documents.document_set import Page
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import DIRECTIVE_KINDS, make_api
 
 _MAX_BYTES = 32_000_000

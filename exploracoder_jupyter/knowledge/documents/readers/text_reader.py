@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.documents.document_page import Page, Section, find_programs
+from exploracoder_jupyter.knowledge.documents.document_set import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     Signature,
     make_api,
