@@ -26,7 +26,7 @@ from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, LocalRateLimit
 from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter, read_results, write_parquet
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from tests.scripted_units import result_of, run_quietly, units
 

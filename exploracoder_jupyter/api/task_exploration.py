@@ -159,7 +159,7 @@ def _shown(progress: Progress) -> Iterator[Listener]:
     if callable(progress):
         yield progress
     elif progress:
-        from exploracoder_jupyter.cli.display.run_with_progress import progress_listener
+        from exploracoder_jupyter.cli.display.run_with_display import progress_listener
 
         with progress_listener() as listen:
             yield listen

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_with_progress import print_summary, run_with_display
+from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
 
 if TYPE_CHECKING:

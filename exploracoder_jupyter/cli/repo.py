@@ -50,8 +50,8 @@ def execute(arguments: argparse.Namespace) -> int:
 def _ask(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter.core.types import Call
     from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+    from exploracoder_jupyter.repository.tools.repository_tool_calls import find
     from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools, render_findings
-    from exploracoder_jupyter.repository.tools.tool_declarations import find
 
     index, argument = RepositoryIndex.open(Path(arguments.repo or ".")), " ".join(arguments.words)
     if arguments.action == "get_imports" and argument not in index.by_path:

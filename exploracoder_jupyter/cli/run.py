@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_with_progress import print_summary, run_with_display
+from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed
 from exploracoder_jupyter.core.configuration.explore_options import (

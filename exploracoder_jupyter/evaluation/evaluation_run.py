@@ -34,7 +34,7 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
 )
 from exploracoder_jupyter.evaluation.scheduling.progress import Progress
 from exploracoder_jupyter.evaluation.scheduling.results_store import read_results, write_parquet
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import RecordedReplies, RunUnit, UnitExecution
+from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import RecordedReplies, RunUnit, UnitExecution
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue, is_final
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit

@@ -13,13 +13,13 @@ from typing import Final
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Observation, Solution, Verdict
 from exploracoder_jupyter.export.pinned_requirements import Dependencies, find_dependencies
 from exploracoder_jupyter.export.plain_python import insert_after_futures, to_plain_python
 from exploracoder_jupyter.export.solution_check import render_main_block
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import ALWAYS_DEFINED, names_in, unbound_names
-from exploracoder_jupyter.text.python_code import parse_python
 from exploracoder_jupyter.trace.cells.cell_outputs import final_solution, observation_of
 from exploracoder_jupyter.trace.module_distributions import unconditional_imports
 from exploracoder_jupyter.trace.trace_paths import FOLDER

@@ -21,6 +21,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.secrets.secret_literals import find_secret_literals, redact
 from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.annotation import (
@@ -36,7 +37,6 @@ from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, stored_sn
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
 from exploracoder_jupyter.finetuning.sample_extraction import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.finetuning.search_queries import Query, queries
-from exploracoder_jupyter.knowledge.sources.credential_redaction import find_secret_literals, redact
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.library_search import open_library
 

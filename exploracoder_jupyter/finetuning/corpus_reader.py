@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.finetuning.sample_extraction import Sample, SourceText
 from exploracoder_jupyter.kernel_agent.introspection import installed_libraries
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_files, read_file
+from exploracoder_jupyter.text.folder_files import Limits, iter_files, read_file
 
 _LIMITS: Final = Limits(
     files=100_000,

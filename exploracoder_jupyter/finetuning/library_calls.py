@@ -10,8 +10,8 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 
 Lookup = Callable[[str], ApiDoc | None]
 """Returns the API of a path or of an alias of it."""
@@ -30,7 +30,7 @@ class LibraryCall:
 
 def find_calls(code: str, lookup: Lookup) -> list[LibraryCall]:
     """Return the first call of each API, in the order of the code; of calls in one chain, only the innermost."""
-    tree = parse_python(code)
+    tree = parse_valid_python(code)
     if tree is None:
         return []
     visitor = _Visitor(lookup, code.splitlines(keepends=True))

@@ -18,8 +18,8 @@ from importlib.util import resolve_name
 from pathlib import PurePath
 from typing import Final
 
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.knowledge.sources.code_chunks import split_notebook
-from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 
 _LONGEST_TASK: Final = 600
 _COMMENT = re.compile(r"^[ \t]*#+[ \t]*(?P<text>.*\S)", re.MULTILINE)
@@ -67,7 +67,7 @@ def split_samples(source: SourceText, aliases: Mapping[str, str]) -> list[Sample
     """
     if PurePath(source.path).suffix == ".ipynb":
         return list(_notebook_samples(source.text))
-    tree = parse_python(source.text)
+    tree = parse_valid_python(source.text)
     return None if tree is None else list(_module_samples(tree, source, aliases))
 
 
@@ -85,7 +85,7 @@ def _first_comment(code: str) -> str:
 def _notebook_samples(text: str) -> Iterator[Sample]:
     imports: dict[str, str] = {}
     for chunk in split_notebook(text):
-        tree = parse_python(chunk.text)
+        tree = parse_valid_python(chunk.text)
         if tree is None:
             yield Sample("", chunk.text, chunk.place)
             continue
@@ -139,7 +139,7 @@ def _example_samples(docstring: str, place: str, aliases: Mapping[str, str]) -> 
                 code += [f"# {sentence}"] if sentence else []
             code.append(part.source.rstrip("\n"))
     text = "\n".join(code)
-    tree = parse_python(text) if code else None
+    tree = parse_valid_python(text) if code else None
     if tree is not None:
         known = {alias: f"import {module} as {alias}" for alias, module in aliases.items()}
         whole = "\n".join([*_used_imports(tree, known), text])

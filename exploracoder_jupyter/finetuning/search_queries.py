@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
 from exploracoder_jupyter.finetuning.sample_extraction import Sample
-from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import ARROW, BEGIN, END
 
 QueryOrigin = Literal["comment", "description", "documentation", "model"]
@@ -70,4 +70,4 @@ def _comment(code: str, line: int) -> str:
             break
         above.insert(0, text.strip().lstrip("#").strip())
     comment = " ".join(above)
-    return "" if parse_python(comment) and len(comment.split()) > 1 else comment
+    return "" if parse_valid_python(comment) and len(comment.split()) > 1 else comment

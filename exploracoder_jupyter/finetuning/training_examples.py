@@ -18,10 +18,10 @@ from typing import Final, NamedTuple
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.finetuning.annotation import ROW, AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
-from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import END, find_lookups, strip_lookups
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
@@ -105,7 +105,7 @@ def _pieces(row: AnnotatedSample, loaded: LoadedModel, plain: bool) -> Iterator[
 
 def _request(row: AnnotatedSample) -> str:
     """Say which function to define, as the problems of an evaluation do."""
-    tree = parse_python(row.plain_code) if row.name else None
+    tree = parse_valid_python(row.plain_code) if row.name else None
     for node in tree.body if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == row.name:
             return f"Define the function `{node.name}({ast.unparse(node.args)})`."

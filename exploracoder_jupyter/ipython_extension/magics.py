@@ -33,7 +33,7 @@ from exploracoder_jupyter.ipython_extension.tab_completion import matcher
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.ipython_extension.magic_commands import Commands
+    from exploracoder_jupyter.ipython_extension.magic_execution import Commands
 
 
 @contextmanager
@@ -78,7 +78,7 @@ class ExploraMagics(Magics):
         """The commands of the magics; imported and created at first use, by a cell or by a page's control."""
         with self._creation_lock:
             if self._commands is None:
-                from exploracoder_jupyter.ipython_extension.magic_commands import Commands
+                from exploracoder_jupyter.ipython_extension.magic_execution import Commands
 
                 self._commands = Commands(self._shell, configured=self.configured, link=self._link)
                 atexit.register(self._commands.runs.stop)

@@ -41,15 +41,15 @@ from exploracoder_jupyter.runs.construction.run_settings import (
 from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
-from exploracoder_jupyter.runs.run_request import (
+from exploracoder_jupyter.runs.run_order import (
     Order,
     ResumedRun,
-    RunSteering,
     missing_variables_message,
     unsent_variables_message,
     validate_order,
     with_mentioned_variables,
 )
+from exploracoder_jupyter.runs.run_steering import RunSteering
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
 from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
 from exploracoder_jupyter.trace import CellView, Redactor

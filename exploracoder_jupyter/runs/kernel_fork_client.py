@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.protocol.engine_messages import ForkKernel, KernelForked, LiveOffer
-from exploracoder_jupyter.runs.run_request import call_soon
+from exploracoder_jupyter.runs.run_steering import call_soon
 
 PATIENCE = 20.0
 """Seconds to wait for the fork: the kernel may be running code that holds the GIL."""

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import distributions_by_module, normalize_name
-from exploracoder_jupyter.text.python_code import parse_python
 
 PINNED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([A-Za-z0-9][A-Za-z0-9._!]*)(?:\+[A-Za-z0-9.]+)?")
 """Name and version. A local version, as in `2.9.0+cu130`, is dropped because no package index has it."""

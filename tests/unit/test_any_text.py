@@ -22,7 +22,9 @@ from exploracoder_jupyter.cli.display.log_lines import EventLines
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
 from exploracoder_jupyter.core.message_formatting import one_line
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.run_state import RunState, fold
+from exploracoder_jupyter.core.secrets import secret_literals
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -43,7 +45,7 @@ from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.html_page import code_html
 from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line as options_line
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
@@ -61,7 +63,6 @@ from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
-from exploracoder_jupyter.knowledge.sources import credential_redaction, workspace_files
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
@@ -96,7 +97,7 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import known_words_filter, query_rewriting
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
-from exploracoder_jupyter.text import characters, html_tree, tokenizer
+from exploracoder_jupyter.text import characters, folder_files, html_tree, tokenizer
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
@@ -310,9 +311,9 @@ KNOWLEDGE = {
             partial(lambda text, name: list(soup_chunks.split_file(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: workspace_files.parse_gitignore(text).check_file("a/b.py"),
-        lambda text: credential_redaction.redact(text, str, credential_redaction.find_secret_literals(text)),
-        credential_redaction.parse_python,
+        lambda text: folder_files.parse_gitignore(text).check_file("a/b.py"),
+        lambda text: secret_literals.redact(text, str, secret_literals.find_secret_literals(text)),
+        parse_valid_python,
     ),
     "the web": each(
         lambda text: web_sections.extract_sections(html_tree.parse_html(text)),

@@ -24,7 +24,7 @@ from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import ClusterRateLimit
 from exploracoder_jupyter.evaluation.scheduling.manifest import read_manifest
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution, execute_unit, fault_result
+from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution, execute_unit, fault_result
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
 from exploracoder_jupyter.evaluation.units.unit import Unit
 

@@ -21,7 +21,7 @@ import psutil
 from exploracoder_jupyter.core.errors import InternalError
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution, fault_result
+from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution, fault_result
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import MOST_ATTEMPTS, UnitQueue
 from exploracoder_jupyter.evaluation.scheduling.worker_process import READY, STOP
 from exploracoder_jupyter.evaluation.units.unit import Unit

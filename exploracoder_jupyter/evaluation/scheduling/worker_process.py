@@ -18,7 +18,7 @@ from anyio.abc import ObjectSendStream
 
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import LocalRateLimit
 from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter
-from exploracoder_jupyter.evaluation.scheduling.unit_execution import UnitExecution, execute_unit
+from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution, execute_unit
 from exploracoder_jupyter.evaluation.units.unit import Unit
 
 READY: Final = "ready"

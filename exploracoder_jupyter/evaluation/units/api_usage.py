@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ErrorInfo
 from exploracoder_jupyter.pipeline.exploring.called_apis import (
     attribute_chain,
@@ -20,7 +21,6 @@ from exploracoder_jupyter.pipeline.exploring.called_apis import (
     import_aliases,
 )
 from exploracoder_jupyter.pipeline.ports import Branch, Knowledge
-from exploracoder_jupyter.text.python_code import parse_python
 
 _PROBE = """
 def _explora_missing(paths, members, roots):

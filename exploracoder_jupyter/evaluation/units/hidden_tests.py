@@ -15,12 +15,12 @@ from secrets import token_hex
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check_equality_rewrite import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
-from exploracoder_jupyter.text.python_code import parse_python
 
 NO_SOLUTION = "no solution"
 WRONG_RESULT = "wrong result"

@@ -16,8 +16,8 @@ from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.units.hidden_tests import NO_SOLUTION, WRONG_RESULT, TestOutcome
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.branch_test_request import run_tests_in_fork
 from exploracoder_jupyter.repository.testing.testing_report import TestReport
+from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests_in_fork
 from exploracoder_jupyter.repository.writing.definition_removal import (
     copy_without_target,
     removable_target,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.run_state import RunState
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, relative_link, run_view
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, relative_link, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
 from exploracoder_jupyter.protocol.browser_messages import (
     CellChange,

@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, wi
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository

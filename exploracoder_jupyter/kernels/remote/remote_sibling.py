@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.observing.message_validation import parse_message
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote.gateway import Gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import CannotStart, KernelReaper
+from exploracoder_jupyter.kernels.remote.kernel_lifetime import CannotStart, KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import Payload
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, ExecutionRequest, Watcher
 from exploracoder_jupyter.text.characters import encodable

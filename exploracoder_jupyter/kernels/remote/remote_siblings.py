@@ -3,7 +3,7 @@
 Nothing has to be installed there. Each sibling is a kernel that the server starts; it receives our code, a limited copy
 of the working directory and the variables (`remote_payload`), and works in a fresh folder of its own. Its isolation is
 up to that server: this side only limits memory, CPU seconds and file size. The kernels are deleted when the run ends;
-by a process that outlives this one if this one is killed (`kernel_reaper`); and if this machine is lost, they end
+by a process that outlives this one if this one is killed (`kernel_lifetime`); and if this machine is lost, they end
 themselves (`kernel_agent.adopted_kernel`).
 """
 
@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts, split_lines
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.kernel_lifetime import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import MAX_MB, Payload, build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import SILENCE_LIMIT_SECONDS, RemoteSibling
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling

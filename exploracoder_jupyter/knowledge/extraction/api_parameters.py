@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.text.python_code import parse_python
 
 ParameterRow = Sequence[tuple[str, str, str]]
 """Name with its stars, type and default of each parameter, as the API walker prints them."""

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exploracoder_jupyter.text.python_code import parse_python
+from exploracoder_jupyter.core.python_code import parse_python
 
 _BUILTINS = frozenset(dir(builtins))
 _FENCE = re.compile(r"^([ \t]*)(?:```|~~~)[ \t]*(\w*)[^\n]*\n(.*?)^\1(?:```|~~~)", re.DOTALL | re.MULTILINE)

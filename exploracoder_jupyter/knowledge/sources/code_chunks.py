@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from exploracoder_jupyter.knowledge.sources.credential_redaction import parse_python
+from exploracoder_jupyter.core.python_code import parse_valid_python
 
 MAX_CHUNK_CHARS = 2_400
 """Characters of one chunk; a longer function or section is truncated."""
@@ -40,7 +40,7 @@ def split_file(path: str, text: str) -> Iterator[Chunk]:
 
 def split_python(text: str) -> Iterator[Chunk]:
     """Yield the top-level functions and classes, long classes by method, and the code between them."""
-    tree = parse_python(text)
+    tree = parse_valid_python(text)
     if tree is None:
         return
     lines = text.splitlines()
@@ -87,7 +87,9 @@ def split_notebook(text: str) -> Iterator[Chunk]:
             found = [match[1] for line in source.splitlines() if (match := _HEADING.match(line))]
             title = found[-1] if found else title
         elif kind == "code" and not _EXPLORATION_MAGIC.match(source):
-            yield Chunk(title, _truncate(source.splitlines()), f"cell {number}", code=parse_python(source) is not None)
+            yield Chunk(
+                title, _truncate(source.splitlines()), f"cell {number}", code=parse_valid_python(source) is not None
+            )
 
 
 def _definition_chunks(

@@ -9,8 +9,8 @@ from dataclasses import replace
 import anyio.to_thread
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
+from exploracoder_jupyter.core.secrets.secret_literals import Clean, find_secret_literals, redact
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.sources.credential_redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
 from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import anyio.to_thread
 
+from exploracoder_jupyter.core.secrets.secret_literals import Clean, find_secret_literals, redact
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
 from exploracoder_jupyter.knowledge.sources.code_chunks import split_file
-from exploracoder_jupyter.knowledge.sources.credential_redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, TextFile, iter_files, read_file
+from exploracoder_jupyter.text.folder_files import Limits, TextFile, iter_files, read_file
 
 
 class WorkspaceSource:

@@ -12,10 +12,10 @@ import builtins
 import re
 from collections.abc import Iterable, Mapping
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc, Experience
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge
-from exploracoder_jupyter.text.python_code import parse_python
 
 
 @heuristic("looking for the APIs that code calls", lambda *args, **kwargs: ())

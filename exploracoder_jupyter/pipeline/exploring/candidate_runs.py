@@ -14,6 +14,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, BudgetExceeded
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches, notify_branching_change
@@ -25,7 +26,6 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
-from exploracoder_jupyter.text.python_code import parse_python
 
 _AGAIN = "Run again in a branch made in another way."
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Experience, Selection
 from exploracoder_jupyter.pipeline.exploring.result_agreement import (
     find_facts,
@@ -27,7 +28,6 @@ from exploracoder_jupyter.pipeline.exploring.result_agreement import (
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.user_check_assertion_rewrite import can_fail
-from exploracoder_jupyter.text.python_code import parse_python
 
 _STATES: Final = re.compile(
     r"(?:->|=>|→|==|\b(?:is|are|be|equals?|gives?|returns?|yields?|prints?|shows?|results? in|expected)\b:?)"

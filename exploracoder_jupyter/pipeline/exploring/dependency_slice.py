@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Experience
-from exploracoder_jupyter.text.python_code import parse_python
 
 ALWAYS_DEFINED: Final = frozenset({*dir(builtins), "display", "get_ipython", "__name__", "__file__"})
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)

@@ -14,6 +14,7 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
 from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
@@ -21,7 +22,6 @@ from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.text.python_code import parse_python
 
 _LONGEST_SHOWN: Final = 400
 _PATIENCE: Final = 5.0

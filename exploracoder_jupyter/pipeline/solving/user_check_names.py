@@ -8,10 +8,10 @@ import sys
 from contextlib import suppress
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import ALWAYS_DEFINED, names_in
 from exploracoder_jupyter.pipeline.solving.user_check import check_source
-from exploracoder_jupyter.text.python_code import parse_python
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", "numpy", "pandas", "pytest"}

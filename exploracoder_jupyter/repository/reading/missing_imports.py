@@ -13,11 +13,11 @@ from pyflakes.checker import Checker
 from pyflakes.messages import UndefinedName
 from tree_sitter import Node
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Import, SourceFile
-from exploracoder_jupyter.text.python_code import parse_python
 
 _MOST_SOURCES: Final = 6
 _NO_TYPES: Final = ("import_declaration", "package_declaration", "scoped_type_identifier")

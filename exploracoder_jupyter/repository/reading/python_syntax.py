@@ -36,7 +36,7 @@ _NOTES: Final = {
 }
 
 
-def parse_python(text: bytes, file: str, module: str) -> SourceFile:
+def parse_source_file(text: bytes, file: str, module: str) -> SourceFile:
     """Read a Python file, whose relative imports refer to its module."""
     root = python_parser().parse(text).root_node
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]

@@ -22,10 +22,10 @@ from pydantic import TypeAdapter, ValidationError
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.knowledge.sources.workspace_files import Limits, iter_paths, read_file
 from exploracoder_jupyter.repository.reading.java_syntax import parse_java
-from exploracoder_jupyter.repository.reading.python_syntax import parse_python
+from exploracoder_jupyter.repository.reading.python_syntax import parse_source_file
 from exploracoder_jupyter.repository.reading.source_file import LANGUAGES, Definition, Import, SourceFile
+from exploracoder_jupyter.text.folder_files import Limits, iter_paths, read_file
 
 LIMITS: Final = Limits(files=20_000, folders=20_000, entries=200_000, bytes=400_000_000, seconds=60.0)
 """What is indexed of a repository at most."""
@@ -166,7 +166,7 @@ def _parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> Source
     if LANGUAGES[PurePosixPath(path).suffix] == "java":
         return parse_java(text, path)
     outer = _packages_around(root) if "__init__.py" in paths else ""
-    return parse_python(text, path, ".".join(filter(None, [outer, _python_module(path, paths)])))
+    return parse_source_file(text, path, ".".join(filter(None, [outer, _python_module(path, paths)])))
 
 
 def _python_module(path: str, paths: set[str]) -> str:

@@ -46,10 +46,10 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition
-from exploracoder_jupyter.repository.testing.branch_test_request import run_tests
 from exploracoder_jupyter.repository.testing.testing_report import TestReport
+from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests
+from exploracoder_jupyter.repository.tools.repository_tool_calls import answer, called_as
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
-from exploracoder_jupyter.repository.tools.tool_declarations import answer, called_as
 from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
 from exploracoder_jupyter.repository.writing.patch import make_patch
 from exploracoder_jupyter.repository.writing.target import Target, find_target, similar_target

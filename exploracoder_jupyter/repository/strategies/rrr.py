@@ -21,7 +21,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
-from exploracoder_jupyter.repository.tools.tool_declarations import parse_tool_request
+from exploracoder_jupyter.repository.tools.repository_tool_calls import parse_tool_request
 
 
 async def rrr(run: Run) -> RunResult:

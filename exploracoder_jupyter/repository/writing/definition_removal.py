@@ -14,9 +14,9 @@ from pyflakes.checker import Checker
 from pyflakes.messages import UnusedImport
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.writing.target import Target, find_target
-from exploracoder_jupyter.text.python_code import parse_python
 
 _NOT_COPIED: Final = (".git", "__pycache__", ".pytest_cache", ".venv", "node_modules", ".tox", ".mypy_cache")
 

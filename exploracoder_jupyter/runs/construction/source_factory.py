@@ -23,7 +23,7 @@ from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import secret_strings
-from exploracoder_jupyter.runs.run_request import Order
+from exploracoder_jupyter.runs.run_order import Order
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
 

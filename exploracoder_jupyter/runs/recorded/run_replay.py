@@ -32,7 +32,8 @@ from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, 
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
 from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
-from exploracoder_jupyter.runs.run_request import Order, Recording, RunSteering, in_repository
+from exploracoder_jupyter.runs.run_order import Order, Recording, in_repository
+from exploracoder_jupyter.runs.run_steering import RunSteering
 from exploracoder_jupyter.runs.trace_check import starting_state
 from exploracoder_jupyter.runs.trace_check.checked_trace import read_code, read_subject
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home, workdir_of

@@ -27,7 +27,7 @@ from exploracoder_jupyter.runs.construction.run_settings import uses_endpoint
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
-from exploracoder_jupyter.runs.run_request import Order, ResumedRun, in_repository
+from exploracoder_jupyter.runs.run_order import Order, ResumedRun, in_repository
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes

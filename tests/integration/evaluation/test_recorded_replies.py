@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.runs.exploration_run import run
-from exploracoder_jupyter.runs.run_request import Order
+from exploracoder_jupyter.runs.run_order import Order
 
 pytestmark = pytest.mark.integration
 TEXT = "Count the triangles of the karate club graph and list the nodes by degree"

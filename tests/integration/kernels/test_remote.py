@@ -27,7 +27,7 @@ from exploracoder_jupyter.kernels.observing.output_collector import OutputCollec
 from exploracoder_jupyter.kernels.observing.output_text import shown_text
 from exploracoder_jupyter.kernels.remote import remote_channel
 from exploracoder_jupyter.kernels.remote.gateway import open_gateway
-from exploracoder_jupyter.kernels.remote.kernel_reaper import KernelReaper
+from exploracoder_jupyter.kernels.remote.kernel_lifetime import KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import build_payload, unpack_written
 from exploracoder_jupyter.kernels.remote.remote_sibling import RemoteSibling
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, remote_inspector

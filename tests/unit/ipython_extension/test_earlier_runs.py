@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.earlier_runs import as_html, as_text, list_runs, trace_views
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.protocol import browser_messages
 from tests.unit.factories import started

@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
 from exploracoder_jupyter.ipython_extension.running.engine_relay import FailedEngine
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
 from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start

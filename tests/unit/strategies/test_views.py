@@ -7,7 +7,7 @@ from rich.console import Console
 
 from exploracoder_jupyter.cli.display.live_run_view import render_view
 from exploracoder_jupyter.cli.display.log_lines import EventLines
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel

@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.types import (
     Opinion,
     Selection,
 )
-from exploracoder_jupyter.ipython_extension.browser.sidebar_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
 from exploracoder_jupyter.trace import generated_metadata, render
 from exploracoder_jupyter.trace.metadata_namespace import schema
 from exploracoder_jupyter.trace.run_summary import summarize_run

@@ -6,8 +6,8 @@ import ast
 import re
 from dataclasses import dataclass, replace
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc, ApiKind
-from exploracoder_jupyter.text.python_code import parse_python
 
 _MAX_SIGNATURE_CHARS = 1_000
 _MAX_DESCRIPTION_CHARS = 20_000

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.documents.document_set import Page, Section, find_programs
 from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
@@ -13,7 +14,6 @@ from exploracoder_jupyter.knowledge.documents.readers.signature_parser import (
     make_api,
     parse_declaration,
 )
-from exploracoder_jupyter.text.python_code import parse_python
 
 _ABOUT = re.compile(r"\s+(?:#|--|—|–|//)\s+|\s*:\s+(?=[A-Z])")
 _MAX_LINES = 20_000

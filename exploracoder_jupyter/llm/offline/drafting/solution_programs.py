@@ -14,6 +14,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.drafting.program_search import (
@@ -33,7 +34,6 @@ from exploracoder_jupyter.llm.offline.inputs.task_clauses import FORMAT_STEMS, s
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
-from exploracoder_jupyter.text.python_code import parse_python
 
 _EXPLORED_SCORE = 100.0
 """Score of an explored program that uses every value of the task: above that of any other program."""

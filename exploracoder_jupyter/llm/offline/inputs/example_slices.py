@@ -15,9 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, evaluate_literal, shape_of
-from exploracoder_jupyter.text.python_code import parse_python
 
 _MUTATOR_NAME = re.compile(
     r"(?:add|append|insert|update|remove|discard|extend|push|set|put|clear|sort|reverse|register|del)(?:_|$)"

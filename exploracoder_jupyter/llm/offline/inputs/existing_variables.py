@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Experience
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
 from exploracoder_jupyter.llm.offline.inputs.example_slices import (
@@ -15,7 +16,6 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import (
 )
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
-from exploracoder_jupyter.text.python_code import parse_python
 
 _NON_DATA_TYPES = frozenset("module type function builtin_function_or_method method ABCMeta EnumType NoneType".split())  # noqa: SIM905
 

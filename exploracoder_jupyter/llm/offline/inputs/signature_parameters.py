@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.text.python_code import parse_python
 
 Kind = Literal["positional", "keyword", "varargs", "varkeywords"]
 

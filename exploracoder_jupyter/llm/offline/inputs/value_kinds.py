@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
-from exploracoder_jupyter.text.python_code import parse_python
 
 _TYPE_PATTERNS = (
     ("callable", re.compile(r"callable|function|lambda|callback")),

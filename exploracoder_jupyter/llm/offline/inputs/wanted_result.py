@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import indent
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
 from exploracoder_jupyter.llm.offline.inputs.example_slices import loaded_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
-from exploracoder_jupyter.text.python_code import parse_python
 
 _SHAPE_BY_KIND = {"number": "int", "text": "str", "sequence": "list[any]", "dict": "dict[any,any]"}
 _COLUMN = re.compile(r"\b(by|of|columns?|fields?|keys?) (?:the |its |their )?([A-Za-z_]\w*)\b(?! of\b)")

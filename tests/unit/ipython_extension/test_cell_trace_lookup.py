@@ -12,8 +12,8 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import Task, Verdict
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
+from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import find_recorded_run
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
-from exploracoder_jupyter.ipython_extension.running.recorded_run import find_recorded_run
 from exploracoder_jupyter.trace import Trace, render
 from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
 from tests.unit.factories import RUN_ID, complete_run, started

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 
+from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.secrets.secret_names import is_credential
 from exploracoder_jupyter.core.secrets.secret_patterns import REDACTED
 
@@ -38,10 +38,10 @@ def find_secret_literals(code: str) -> dict[str, str]:
     Returns each literal as written, with its value. The code may contain magics and shell commands; in other text,
     pairs of a name and a literal are checked.
     """
-    tree = parse_python(code)
+    tree = parse_valid_python(code)
     if tree:
         return _find_in_tree(tree, code)
-    tree = parse_python(_NOT_PYTHON.sub(r"\1pass", code))
+    tree = parse_valid_python(_NOT_PYTHON.sub(r"\1pass", code))
     return _find_pairs(code) | (_find_in_tree(tree, code) if tree else {})
 
 
@@ -61,16 +61,6 @@ def _find_pairs(text: str) -> dict[str, str]:
         for match in _PAIR.finditer(text)
         if is_credential(match["name"], match["value"])
     }
-
-
-def parse_python(code: str) -> ast.Module | None:
-    """Parse the code; None if it is not Python."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about invalid escapes in code that is never run
-            return ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -38,12 +38,12 @@ from exploracoder_jupyter.ipython_extension.mentioned_variables import find_repl
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
+from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import RecordedRun, find_recorded_run
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command, with_this_interpreter
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
-from exploracoder_jupyter.ipython_extension.running.recorded_run import RecordedRun, find_recorded_run
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Forks, send_variables
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
