@@ -20,11 +20,11 @@ import anyio.to_thread
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
-from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
 from exploracoder_jupyter.llm.offline.drafting.solution_programs import Variant, solution_variants
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (

@@ -22,6 +22,8 @@ class Draft:
     """For guesses and leftovers: literals of an example that no value of the task replaced, mismatching types."""
     type: str = ""
     names: tuple[str, ...] = ()
+    score: float = 0.0
+    """How well it satisfies a goal; higher is better."""
 
     @property
     def name_words(self) -> frozenset[str]:

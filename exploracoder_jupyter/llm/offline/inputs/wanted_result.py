@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from textwrap import indent
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
 from exploracoder_jupyter.llm.offline.inputs.example_slices import loaded_names, stored_names
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
