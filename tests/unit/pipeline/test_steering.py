@@ -603,9 +603,6 @@ async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revi
         assert len(happened(run, "plan_made")) == 1
 
 
-# ---- what is left behind
-
-
 # ---- from other threads
 
 

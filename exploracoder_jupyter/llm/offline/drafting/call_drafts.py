@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
-import keyword
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -82,17 +79,8 @@ def _mutating_draft(base: Draft, call_draft: Draft, api: ApiDoc) -> Draft:
     owner = api.path.rpartition(".")[0]
     if base.result.isidentifier():
         return base.then(replace(call_draft, statements=(call_draft.result,), result=base.result, type=owner))
-    name = _variable_name(owner.rpartition(".")[2])
-    call = call_draft.result.removeprefix(base.result)
-    statements = (f"{name} = {base.result}", f"{name}{call}")
-    return base.then(replace(call_draft, statements=statements, result=name, type=owner))
-
-
-def _variable_name(class_name: str) -> str:
-    """Return a variable name for an object of a class: `sorted_list` for `SortedList`."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", class_name)
-    name = "_".join(words).lower()
-    return name if name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name) else "made"
+    statements = (f"made = {base.result}", f"made{call_draft.result.removeprefix(base.result)}")
+    return base.then(replace(call_draft, statements=statements, result="made", type=owner))
 
 
 def example_drafts(

@@ -17,7 +17,7 @@ from exploracoder_jupyter.llm.offline.drafting.parameter_binding import role_mat
 from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
 from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
-from exploracoder_jupyter.llm.offline.inputs.task_values import Value, mask_literals, shape_of
+from exploracoder_jupyter.llm.offline.inputs.task_values import Value, shape_of
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import nesting_depth, shape_similarity
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
 
@@ -94,12 +94,7 @@ def _iter_literals(
 
 
 def _literal_shape(node: ast.expr) -> str:
-    """Return the shape of a literal, of `range(...)` and of `'a b'.split()`; empty for anything else."""
-    if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Name) and node.func.id == "range":
-            return "list[int]"
-        receiver = isinstance(node.func, ast.Attribute) and node.func.attr == "split" and node.func.value
-        return "list[str]" if isinstance(receiver, ast.Constant) else ""
+    """Return the shape of a literal; empty for anything else."""
     try:
         return shape_of(ast.literal_eval(node))
     except (ValueError, TypeError, SyntaxError):
@@ -158,17 +153,10 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, goal
             dropped.add(slot.keyword)
             penalty += 0.1
         else:
-            penalty += _leftover_penalty(slot, goal)
+            penalty += 0.5
     body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
     imports = tuple(ast.unparse(node) for node in example_slice.imports)
     return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
-
-
-def _leftover_penalty(slot: _Slot, goal: Goal) -> float:
-    literal, words = slot.nodes[0], mask_literals(goal.text).lower().split()
-    if isinstance(literal, ast.Constant) and str(literal.value).lower() in words:
-        return 0.0
-    return 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
 
 
 class _ReplaceNodes(ast.NodeTransformer):

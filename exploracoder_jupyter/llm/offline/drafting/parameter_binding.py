@@ -17,7 +17,6 @@ from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import compatibility, expected_kinds, kinds_of
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
     best_similarity,
-    is_abbreviation,
     name_stems,
     similarity,
 )
@@ -80,18 +79,8 @@ def role_match(value: Value, name: str) -> float:
         if name.lower() in _NAME_SETS_BY_PREPOSITION.get(role, ()):
             score = max(score, 1.2 * weight)
         elif role not in _NAME_SETS_BY_PREPOSITION:
-            score = max(score, 1.4 * weight * _name_similarity(role, name))
-    return score
-
-
-def _name_similarity(role: str, name: str) -> float:
-    if len(name) == 1:
-        return 0.5 * (role[0] == name.lower())
-    score = best_similarity(role, name_stems(name))
-    if score < 0.5 and any(
-        is_abbreviation(part[-size:], role) for part in name_stems(name) for size in (3, 4) if len(part) >= size
-    ):
-        score = 0.5
+            likeness = 0.5 * (role[0] == name.lower()) if len(name) == 1 else best_similarity(role, name_stems(name))
+            score = max(score, 1.4 * weight * likeness)
     return score
 
 
