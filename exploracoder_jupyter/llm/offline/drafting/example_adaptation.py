@@ -94,7 +94,12 @@ def _iter_literals(
 
 
 def _literal_shape(node: ast.expr) -> str:
-    """Return the shape of a literal; empty for anything else."""
+    """Return the shape of a literal, of `range(...)` and of `'a b'.split()`; empty for anything else."""
+    if isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            return "list[int]"
+        receiver = isinstance(node.func, ast.Attribute) and node.func.attr == "split" and node.func.value
+        return "list[str]" if isinstance(receiver, ast.Constant) else ""
     try:
         return shape_of(ast.literal_eval(node))
     except (ValueError, TypeError, SyntaxError):
@@ -153,7 +158,7 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, goal
             dropped.add(slot.keyword)
             penalty += 0.1
         else:
-            penalty += 0.5
+            penalty += 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
     body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
     imports = tuple(ast.unparse(node) for node in example_slice.imports)
     return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)

@@ -22,6 +22,7 @@ _BACKTICKED = re.compile(r"`([^`\n]+)`")
 _BACKTICKED_NAME = re.compile(r"`[A-Za-z_][\w.]*`")
 _LAMBDA = re.compile(r"lambda\b[^:]*:")
 _ASSIGNED_NAME = re.compile(r"([A-Za-z_]\w*)\s*=\s*$")
+_SYMBOL = re.compile(r"\b(?:respect to|for|in|of|variable) `?([b-zB-HJ-Z])\b`?(?! ?=)")
 _TERM = r"(?:\w+\([^()\n]*\)|\([^()\n]*\)|[A-Za-z]\w*|\d+(?:\.\d+)?)"
 _FORMULA = re.compile(rf"(?<![\w'\"`.]){_TERM}(?:\s*(?:\*\*|[-+*/^=])\s*{_TERM})+(?![\w'\"`])")
 _SEPARATOR = re.compile(r"\s*(?:,|,?\s*and|,?\s*or)\s*\Z")
@@ -73,9 +74,21 @@ _CACHED_TEXTS = 32
 def find_values(text: str) -> tuple[Value, ...]:
     """Return the values of a text in order; a sequence of similar literals is a value besides its members."""
     found = [item for item in _find_literals(text) if _is_literal(item.code) or not item.code.strip("+-").isdigit()]
+    found = sorted([*found, *_find_symbols(text, found)], key=lambda item: item.start)
     singles = [_make_value(number, item, text) for number, item in enumerate(found)]
     groups = _group_values(singles, text, first=len(singles))
     return (*singles, *groups)
+
+
+def _find_symbols(text: str, found: Sequence[_Literal]) -> list[_Literal]:
+    """Find single letters that name a variable of an expression, as in `with respect to x`; they are strings."""
+    if not any(item.code[0] in "'\"" for item in found):
+        return []
+    return [
+        _Literal(match.start(1), match.end(1), repr(match.group(1)))
+        for match in _SYMBOL.finditer(text)
+        if match.group(1) not in find_targets(text)
+    ]
 
 
 @lru_cache(maxsize=_CACHED_TEXTS)
