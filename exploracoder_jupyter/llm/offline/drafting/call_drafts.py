@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
 from exploracoder_jupyter.llm.offline.drafting.parameter_binding import bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, import_location
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     Slice,
     example_blocks,
@@ -38,7 +38,7 @@ def call_drafts(api: ApiDoc, goal: Goal, pool: DocumentationPool) -> list[Draft]
     """Draft calls from the signature."""
     if api.kind in ("method", "property"):
         return list(_method_drafts(api, goal, pool))
-    module, name = import_location(api)
+    module, _, name = api.path.rpartition(".")
     if not module:
         return []
     base = Draft((f"from {module} import {name}",), (), "", (api.path,), type=return_type(api), names=(name,))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
@@ -44,13 +45,24 @@ class Draft:
     def code(self, target: str, *, with_print: bool = False) -> str:
         """Return the code that stores the result in `target`; `with_print` adds a statement that prints it."""
         statements = [*self.statements, f"{target} = {self.result}"] if self.result != target else list(self.statements)
-        text = "\n".join([*self.imports, *([""] if self.imports else []), *statements])
-        return f"{text}\n{print_statement(target)}" if with_print else text
+        imports, statements = _avoid_shadowing(self.imports, statements)
+        text = "\n".join([*imports, *([""] if imports else []), *statements])
+        return f"{text}\nprint(type({target}).__name__, {target})" if with_print else text
 
 
-def print_statement(name: str) -> str:
-    """Return a statement that prints the type and the value of a result."""
-    return f"print(type({name}).__name__, {name})"
+def _avoid_shadowing(imports: Sequence[str], statements: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Call functions whose names are also assigned through their module instead."""
+    statements, kept_imports = list(statements), []
+    for line in imports:
+        match = re.fullmatch(r"from ([\w.]+) import (\w+)", line)
+        if match and any(re.match(rf"{match.group(2)} = ", statement) for statement in statements):
+            module, name = match.groups()
+            statements = [
+                re.sub(rf"(?<![\w.]){name}(?=[(.])", f"{module}.{name}", statement) for statement in statements
+            ]
+            line = f"import {module}"
+        kept_imports.append(line)
+    return kept_imports, statements
 
 
 def deduplicate(drafts: Iterable[Draft]) -> list[Draft]:

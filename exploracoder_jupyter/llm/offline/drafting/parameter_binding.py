@@ -142,9 +142,12 @@ def _fit_score(parameter: Parameter, value: Value, binding: Binding) -> float:
 
 
 def _add_optional(binding: Binding, parameters: Sequence[Parameter], goal: Goal) -> Binding:
+    positional = {parameter.name for parameter in parameters if parameter.kind == "positional"}
     for parameter in parameters:
         if parameter.kind == "varargs":
-            for value in _variadic_values(parameter, binding, goal):
+            # Nothing positional may follow what was passed by keyword although it stands before.
+            by_keyword = any(keyword in positional for keyword, _ in binding.arguments)
+            for value in [] if by_keyword else _variadic_values(parameter, binding, goal):
                 binding = binding.add("", value)
         elif not parameter.required and parameter.kind != "varkeywords":
             argument = _optional_argument(parameter, binding, goal)

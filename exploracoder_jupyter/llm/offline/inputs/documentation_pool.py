@@ -143,10 +143,3 @@ def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
         return name in words and (not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text)
 
     return [api for api in apis if api.path in words or is_named(api.name)]
-
-
-def import_location(api: ApiDoc) -> tuple[str, str]:
-    """Return the module to import from and the name to import: for a method, those of its class."""
-    path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
-    module, _, name = path.rpartition(".")
-    return module, name

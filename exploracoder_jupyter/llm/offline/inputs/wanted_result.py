@@ -75,9 +75,9 @@ def add_columns(goal: Goal, task: Task) -> Goal:
     return replace(goal, values=(*goal.values, *columns))
 
 
-def user_variables(task: Task, *, first: int = -50) -> tuple[Value, ...]:
+def user_variables(task: Task) -> tuple[Value, ...]:
     """Return the user's variables that the task may use."""
-    return tuple(_variable_value(first - i, name) for i, name in enumerate(task.uses))
+    return tuple(_variable_value(-50 - i, name) for i, name in enumerate(task.uses))
 
 
 def _variable_value(number: int, name: str) -> Value:
