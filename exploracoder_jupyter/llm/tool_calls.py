@@ -72,11 +72,6 @@ def parse_calls(given: JsonValue) -> tuple[Call, ...]:
     return growing.calls()
 
 
-def tool_definitions(tools: Sequence[Tool]) -> list[JsonValue]:
-    """Return the tools in the form in which requests offer them."""
-    return [_tool_definition(tool) for tool in tools]
-
-
 def message_bodies(given: Sequence[Message], tools: Sequence[Tool], *, native: bool) -> list[JsonValue]:
     """Return the messages in the form that is sent: with native calls, or as text for a server without tools."""
     if native:
@@ -113,7 +108,8 @@ def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
         yield "user", "\n\n".join(answers)
 
 
-def _tool_definition(tool: Tool) -> JsonValue:
+def tool_definition(tool: Tool) -> JsonValue:
+    """Return the tool in the form in which requests offer it."""
     parameter: JsonValue = {tool.parameter: {"type": "string", "description": tool.wanted}}
     form: JsonValue = {"type": "object", "properties": parameter, "required": [tool.parameter]}
     return {"type": "function", "function": {"name": tool.name, "description": tool.about, "parameters": form}}

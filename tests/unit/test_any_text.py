@@ -67,6 +67,7 @@ from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, expl
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
 from exploracoder_jupyter.llm.offline.inputs import existing_variables as offline_state
+from exploracoder_jupyter.llm.offline.inputs import task_goal
 from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
 from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
@@ -363,7 +364,7 @@ MODELS = {
     "values in a task": each(
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
-        offline_words.content_stems, result_conversions.find_callables, partial(split_clauses, limit=4),
+        offline_words.content_stems, task_goal.find_callables, partial(split_clauses, limit=4),
         lambda text: result_conversions.find_conversions(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),

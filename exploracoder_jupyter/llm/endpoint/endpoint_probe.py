@@ -10,9 +10,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses
 from exploracoder_jupyter.llm.endpoint.endpoint_connection import Connection
-from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, explain
-
-_MAX_NAMES = 12
+from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, explain, join_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ async def resolve_model(endpoint: Endpoint, secrets: Secrets) -> Endpoint:
         return replace(endpoint, model=found.models[0])
     if not found.reachable:
         raise EndpointError(found.sentence, remedy=found.remedy)
-    names = f" Available: {_join_names(found.models)}." if found.models else ""
+    names = f" Available: {join_names(found.models)}." if found.models else ""
     raise EndpointError(f"No model is set for {found.url}.", remedy=f"Add --model NAME.{names}")
 
 
@@ -72,10 +70,6 @@ def _with_models(found: Probe, model: str | None, names: tuple[str, ...]) -> Pro
     if not names:
         return replace(found, sentence=f"{found.url} answers, but has no model.", remedy="Load a model there.")
     if model and model not in names:
-        remedy = f"Set model to one that it lists: {_join_names(names)}."
+        remedy = f"Set model to one that it lists: {join_names(names)}."
         return replace(found, sentence=f"{found.url} answers, but does not list {model!r}.", remedy=remedy)
-    return replace(found, sentence=f"{found.url} answers and lists {_join_names(names)}.")
-
-
-def _join_names(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
+    return replace(found, sentence=f"{found.url} answers and lists {join_names(names)}.")

@@ -175,15 +175,16 @@ def _refusal(fault: Fault, target: Target, models: Sequence[str]) -> EndpointErr
 
 def _not_found(fault: Fault, target: Target, models: Sequence[str]) -> EndpointError:
     if models and target.model not in models:
-        more = ", ..." if len(models) > _MAX_NAMES else ""
-        return EndpointError(
-            f"{target.url} has no model {target.model!r}.",
-            remedy=f"Available: {', '.join(models[:_MAX_NAMES])}{more}.",
-        )
+        return EndpointError(f"{target.url} has no model {target.model!r}.", remedy=f"Available: {join_names(models)}.")
     return EndpointError(
         f"{target.url} was not found, or has no model {target.model!r} (404){_reason(fault.text)}.",
         remedy="Check base_url, which usually ends in /v1, and the model's name.",
     )
+
+
+def join_names(models: Sequence[str]) -> str:
+    """Return the first names of models, separated by commas."""
+    return ", ".join(models[:_MAX_NAMES]) + (", ..." if len(models) > _MAX_NAMES else "")
 
 
 def key_remedy() -> str:

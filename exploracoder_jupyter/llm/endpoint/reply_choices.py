@@ -15,10 +15,8 @@ from exploracoder_jupyter.core.types import Call, Usage
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.llm.tool_calls import CallBuilder, parse_calls
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
+from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
 from exploracoder_jupyter.text.thinking_removal import without_thinking
-
-CHARACTERS_PER_TOKEN = 3.5
-"""A usual ratio for code and English; used where the server sends no counts."""
 
 _CAUTIOUS_RATIO = 6.0
 """More characters than a token has, so that the usage reported for early choices never exceeds the server's count."""

@@ -16,7 +16,6 @@ from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault
 from exploracoder_jupyter.llm.endpoint.reply_choices import (
-    CHARACTERS_PER_TOKEN,
     Choice,
     ChoiceBuilder,
     CostSplit,
@@ -25,6 +24,7 @@ from exploracoder_jupyter.llm.endpoint.reply_choices import (
 from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object
 from exploracoder_jupyter.pipeline.merged_streams import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.llm.endpoint.endpoint_connection import Stream

@@ -67,7 +67,7 @@ def build_body(request: ModelRequest, model: str, *, n: int, stream: bool, refus
         "max_tokens": _optional("max_tokens", sampling.max_tokens),
         # The arrow before an answer is also Python, and the text after it is ignored.
         "stop": {"stop": [inline_lookups.END]} if request.inline_lookups else {},
-        "tools": {"tools": tool_calls.tool_definitions(request.tools)} if request.tools else {},
+        "tools": {"tools": [tool_calls.tool_definition(tool) for tool in request.tools]} if request.tools else {},
         "tool_choice": {"tool_choice": "none"} if native and not request.may_call else {},
         **_response_format(request, refused),
     }

@@ -11,20 +11,19 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from typing import TypeVar
 
 import anyio.to_thread
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
-from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
 from exploracoder_jupyter.llm.offline.drafting.solution_programs import Variant, solution_variants
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -52,7 +51,8 @@ _MAX_BLIND_ATTEMPTS = 4
 """Maximum programs tried if nothing that was explored ran."""
 MAX_SECONDS = 20.0
 """Seconds from the first request to the last repair: what solves a task is nearly always among the first tries."""
-_T = TypeVar("_T")
+_run_in_thread = partial(anyio.to_thread.run_sync, abandon_on_cancel=True)
+"""Runs pure computation in a thread, so that a stop request is handled meanwhile."""
 
 
 class OfflineModel:
@@ -137,11 +137,6 @@ class OfflineModel:
             for variable in state_variables(experience)[:2]:
                 await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Goal.of(text).words)}", _RESULTS)
         return pool
-
-
-async def _run_in_thread(work: Callable[[], _T]) -> _T:
-    """Run pure computation in a thread, so that a stop request is handled meanwhile."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 
 def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:

@@ -2,10 +2,9 @@
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import bind_parameters
 from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
-from exploracoder_jupyter.llm.offline.inputs.task_values import find_values
-from exploracoder_jupyter.llm.offline.inputs.word_matching import content_stems
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 
 
 def api(path, signature="(x)", description="", kind="function", examples=()):
@@ -13,7 +12,7 @@ def api(path, signature="(x)", description="", kind="function", examples=()):
 
 
 def context(text):
-    return CallContext(find_values(text), content_stems(text), text)
+    return Goal.of(text)
 
 
 CHUNKED = api(
@@ -25,16 +24,15 @@ CHUNKED = api(
 
 
 def test_values_are_bound_by_role_and_order():
-    best = bind_parameters(CHUNKED, context("Split [1, 2, 3] into chunks with n = 2"))[0]
-    assert best.arguments == ("[1, 2, 3]", "2")
+    assert bind_parameters(CHUNKED, context("Split [1, 2, 3] into chunks with n = 2"))[0].code == "[1, 2, 3], 2"
     path = api("lib.path", "(G, source, target)")
-    found = bind_parameters(path, context("the path in {'a': ['b']} to 'b' from 'a'"))
-    assert found[0].arguments[1:] == ("'a'", "'b'")
+    best = bind_parameters(path, context("the path in {'a': ['b']} to 'b' from 'a'"))[0]
+    assert best.code.endswith(", 'a', 'b'")
 
 
 def test_values_are_passed_in_the_order_of_the_text_where_no_word_names_a_parameter():
     found = bind_parameters(api("lib.window", "(data, width=None, step=None)"), context("Slide over [1, 2, 3] by 2"))
-    assert ("[1, 2, 3]", "2") in [binding.arguments for binding in found]
+    assert "[1, 2, 3], 2" in [binding.code for binding in found]
 
 
 def test_an_example_is_adapted_to_the_values():

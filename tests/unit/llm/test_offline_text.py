@@ -2,8 +2,9 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_callables, find_conversions
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_conversions
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_goal import find_callables
 from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values
 
 GRAPH = (

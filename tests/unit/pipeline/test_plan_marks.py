@@ -60,16 +60,12 @@ async def plan_of(reply, sources):
     return made.plan, asked[0]
 
 
-async def test_the_plan_keeps_the_queries_where_the_web_is_searched():
-    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, Searched())
-    assert [(subtask.id, subtask.online) for subtask in plan.subtasks] == [("1", ""), ("2", QUERY)]
-    assert request.inputs.online and "The web can be searched" in request.messages[-1].content
-
-
-async def test_without_the_web_nobody_is_asked_for_queries():
-    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, NoSources())
-    assert [subtask.online for subtask in plan.subtasks] == ["", ""]
-    assert not request.inputs.online and "The web can be searched" not in request.messages[-1].content
+@pytest.mark.parametrize(("sources", "query"), [(Searched(), QUERY), (NoSources(), "")], ids=["web", "no web"])
+async def test_queries_are_asked_for_and_kept_where_the_web_is_searched(sources, query):
+    plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, sources)
+    assert [(subtask.id, subtask.online) for subtask in plan.subtasks] == [("1", ""), ("2", query)]
+    assert request.inputs.online is bool(query)
+    assert ("The web can be searched" in request.messages[-1].content) is bool(query)
 
 
 async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():

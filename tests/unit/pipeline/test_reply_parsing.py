@@ -20,28 +20,6 @@ from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 FORMS = [PlanReply, PlannersReply, RevisingReply, RecommendGlobalReply]
 
-FENCES = ["```", "~~~", "```python\n", "```json\n", "<think>", "</think>", ">>> ", "... ", "1. ", "- ", "Step 2: "]
-SIGNS = ["{", "}", "[", "]", '"', "'", ",", ":", "\n", "\r\n", "\t", " ", "\\", "\\n", "\x00", "\ud800", "#", "é", "💥"]
-WORDS = ["null", '{"subtasks": ', '{"apis": ', '["a"]', "def f():", "x=1", "import"]
-ODDITIES = st.sampled_from([*FENCES, *SIGNS, *WORDS])
-REPLIES = st.one_of(st.text(), st.lists(st.one_of(ODDITIES, st.text(max_size=8)), max_size=30).map("".join))
-
-
-@given(REPLIES, st.sampled_from(FORMS))
-def test_parse_json_gives_the_form_or_a_reply_error(text, form):
-    try:
-        assert isinstance(parse_json(text, form), form)
-    except ReplyError as error:
-        assert error.message
-
-
-@given(REPLIES)
-def test_parse_code_gives_code_or_a_reply_error(text):
-    try:
-        assert parse_code(text).encode().strip()
-    except ReplyError as error:
-        assert error.message
-
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', "("])
 def test_bottomless_nesting_is_a_reply_error(opening):

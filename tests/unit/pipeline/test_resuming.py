@@ -38,7 +38,7 @@ from exploracoder_jupyter.strategies.adaptive import adaptive
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import RUN_ID, recorded, started
 from tests.unit.pipeline.test_correctness_testing import INPUTS, NAIVE, RIGHT, SOUND, WRONG
-from tests.unit.pipeline.test_steering import Hand
+from tests.unit.pipeline.test_steering import Hand, texts
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.sampling import sampled
 from tests.unit.world import FewPassages, InlineBranch, a_run, happened
@@ -194,10 +194,6 @@ async def branched(cell, **more):
     _, whole, _ = await gone(ScriptedModel(script()))
     begin = with_hint(recorded_progress(whole, fold_all(whole), cell=cell), more.get("hint", ""))
     return (await gone(ScriptedModel(script()), given=begin))[0]
-
-
-def texts(run):
-    return {e.candidate: e.observation.text.strip() for e in happened(run, "candidate_observed")}
 
 
 async def test_another_candidate_is_carried_forward_and_what_follows_is_explored():

@@ -467,19 +467,28 @@ async def test_a_leg_emits_nothing_after_the_user_has_turned_away_from_it(monkey
 # ---- review
 
 
-def reviewing(*controls, clock=None, **more):
-    """A run whose plan is reviewed; the controls are asked once it waits."""
-    run, watch = steered(review=True, holds=False, **more)
+def listening(run, react):
+    """The run, with something that is done after each of its events."""
     emit = run.emit
 
     def receive(event):
         emit(event)
+        react(event)
+
+    receive.__self__ = emit.__self__
+    return replace(run, emit=receive)
+
+
+def reviewing(*controls, clock=None, **more):
+    """A run whose plan is reviewed; the controls are asked once it waits."""
+    run, watch = steered(review=True, holds=False, **more)
+
+    def ask(event):
         if event.kind == "review_asked":
             watch.waiting_for = len(controls)
             run.steering.ask(*controls)
 
-    receive.__self__ = emit.__self__
-    return replace(run, emit=receive, meter=Meter(Budget(), clock=clock) if clock else run.meter)
+    return replace(listening(run, ask), meter=Meter(Budget(), clock=clock) if clock else run.meter)
 
 
 async def test_a_plan_under_review_waits_for_the_word_and_is_taken_as_it_was_written():
@@ -522,14 +531,11 @@ async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
 async def test_the_time_of_a_review_does_not_count():
     now = [0.0]
     run = reviewing(Replan(("a",)), clock=lambda: now[0])
-    emit = run.emit
 
-    def late(event):
-        emit(event)
+    def pass_time(event):
         now[0] += 10_000.0 if event.kind == "steered" else 0.0
 
-    late.__self__ = emit.__self__
-    ending = await run_task(replace(run, emit=late))
+    ending = await run_task(listening(run, pass_time))
     assert (ending.verdict.outcome, run.meter.elapsed) == ("unchecked", 0.0)
 
 
@@ -603,9 +609,6 @@ async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revi
         assert len(happened(run, "plan_made")) == 1
 
 
-# ---- what is left behind
-
-
 # ---- from other threads
 
 
@@ -631,14 +634,10 @@ async def test_controls_come_from_any_thread_in_their_order():
 async def test_a_stop_ends_a_review():
     run = reviewing()
     with anyio.CancelScope() as scope:
-        emit = run.emit
 
         def stop(event):
-            emit(event)
             if event.kind == "review_asked":
                 scope.cancel()
 
-        stop.__self__ = emit.__self__
-        run = replace(run, emit=stop)
-        await run_task(run)
+        await run_task(listening(run, stop))
     assert happened(run, "run_finished")[-1].verdict.reason == "The run was stopped by the user."

@@ -11,7 +11,7 @@ from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.run_controls import Explore, Replan
 from exploracoder_jupyter.strategies.adaptive import adaptive
-from tests.unit.pipeline.test_steering import Hand
+from tests.unit.pipeline.test_steering import Hand, listening
 from tests.unit.strategies.replies import fenced
 from tests.unit.world import a_run, happened
 
@@ -116,14 +116,11 @@ async def test_nothing_is_tried_first_where_that_is_impossible_or_unwanted(more)
     model = ScriptedModel(lambda request: reply[request.step], more.pop("name", "scripted"))
     run = replace(a_run(model, as_published=False, **more), steerable=True, steering=Hand())
 
-    def emit(event, keep=run.emit):
-        keep(event)
+    def accept(event):
         if event.kind == "review_asked":
             run.steering.ask(Replan(("take the root",)))
 
-    emit.__self__ = run.emit.__self__
-    run = replace(run, emit=emit)
-    await run_task(run, adaptive)
+    await run_task(listening(run, accept), adaptive)
     assert efforts(run) == ["explore"] and asked(run)[0] == "plan"
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
-import keyword
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft, deduplicate
 from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, import_location
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import bind_parameters
+from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     Slice,
     example_blocks,
@@ -24,67 +21,55 @@ from exploracoder_jupyter.llm.offline.inputs.example_slices import (
     stored_names,
 )
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import return_type
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class StepContext:
-    """The context of a step: what its calls can use, and the documentation."""
-
-    call_context: CallContext
-    pool: DocumentationPool
-
-    @property
-    def variables(self) -> list[Value]:
-        """The variables of the state, the latest first."""
-        return [value for value in self.call_context.values if value.id < 0]
-
-
-def step_drafts(context: StepContext, *, apis: int = 24) -> list[Draft]:
+def step_drafts(goal: Goal, pool: DocumentationPool, *, apis: int = 24) -> list[Draft]:
     """Return all drafts for a step."""
     found: list[Draft] = []
-    for api in context.pool.rank_apis(context.call_context.words)[:apis]:
-        found.extend(call_drafts(api, context))
-        found.extend(example_drafts(api, context))
+    for api in pool.rank_apis(goal.words)[:apis]:
+        found.extend(call_drafts(api, goal, pool))
+        found.extend(example_drafts(api, goal, pool))
     return deduplicate(found)
 
 
-def call_drafts(api: ApiDoc, context: StepContext) -> list[Draft]:
+def call_drafts(api: ApiDoc, goal: Goal, pool: DocumentationPool) -> list[Draft]:
     """Draft calls from the signature."""
     if api.kind in ("method", "property"):
-        return list(_method_drafts(api, context))
-    module, name = import_location(api)
+        return list(_method_drafts(api, goal, pool))
+    module, _, name = api.path.rpartition(".")
     if not module:
         return []
     base = Draft((f"from {module} import {name}",), (), "", (api.path,), type=return_type(api), names=(name,))
     return [
-        replace(base, result=f"{name}({', '.join(one.arguments)})", used=one.used, penalty=one.penalty)
-        for one in bind_parameters(api, context.call_context)
+        replace(base, result=f"{name}({one.code})", used=one.used, penalty=one.penalty)
+        for one in bind_parameters(api, goal)
     ]
 
 
-def _method_drafts(api: ApiDoc, context: StepContext) -> Iterator[Draft]:
+def _method_drafts(api: ApiDoc, goal: Goal, pool: DocumentationPool) -> Iterator[Draft]:
     owner = api.path.rpartition(".")[0]
     class_name = owner.rpartition(".")[2].lower()
-    receivers = [value for value in context.variables if value.shape.rpartition(".")[2].lower() == class_name]
+    receivers = [value for value in goal.variables if value.shape.rpartition(".")[2].lower() == class_name]
     for receiver in receivers[:2]:
         base = Draft((), (), receiver.code, used=receiver.covered_ids, penalty=-0.2)
-        yield from _method_call_drafts(base, api, context)
+        yield from _method_call_drafts(base, api, goal)
     if not receivers:
-        owner_class = context.pool.lookup(owner)
+        owner_class = pool.lookup(owner)
         if owner_class is not None and owner_class.kind == "class":
-            for constructor in call_drafts(owner_class, context)[:3]:
-                yield from _method_call_drafts(constructor, api, context)
+            for constructor in call_drafts(owner_class, goal, pool)[:3]:
+                yield from _method_call_drafts(constructor, api, goal)
 
 
-def _method_call_drafts(base: Draft, api: ApiDoc, context: StepContext) -> Iterator[Draft]:
-    unused = tuple(value for value in context.call_context.values if not value.covered_ids & base.used)
+def _method_call_drafts(base: Draft, api: ApiDoc, goal: Goal) -> Iterator[Draft]:
+    unused = tuple(value for value in goal.values if not value.covered_ids & base.used)
     if api.kind == "property":
         member = f"{base.result}.{api.name}"
         yield base.then(Draft((), (), member, (api.path,), type=return_type(api), names=(api.name,)))
         return
-    for binding in bind_parameters(api, replace(context.call_context, values=unused), limit=2):
-        call = f"{base.result}.{api.name}({', '.join(binding.arguments)})"
+    for binding in bind_parameters(api, replace(goal, values=unused), limit=2):
+        call = f"{base.result}.{api.name}({binding.code})"
         call_draft = Draft((), (), call, (api.path,), binding.used, binding.penalty, return_type(api), (api.name,))
         yield _mutating_draft(base, call_draft, api) if mutates(api) else base.then(call_draft)
 
@@ -94,20 +79,13 @@ def _mutating_draft(base: Draft, call_draft: Draft, api: ApiDoc) -> Draft:
     owner = api.path.rpartition(".")[0]
     if base.result.isidentifier():
         return base.then(replace(call_draft, statements=(call_draft.result,), result=base.result, type=owner))
-    name = _variable_name(owner.rpartition(".")[2])
-    call = call_draft.result.removeprefix(base.result)
-    statements = (f"{name} = {base.result}", f"{name}{call}")
-    return base.then(replace(call_draft, statements=statements, result=name, type=owner))
+    statements = (f"made = {base.result}", f"made{call_draft.result.removeprefix(base.result)}")
+    return base.then(replace(call_draft, statements=statements, result="made", type=owner))
 
 
-def _variable_name(class_name: str) -> str:
-    """Return a variable name for an object of a class: `sorted_list` for `SortedList`."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", class_name)
-    name = "_".join(words).lower()
-    return name if name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name) else "made"
-
-
-def example_drafts(api: ApiDoc, context: StepContext, *, limit: int = 5, name: str | None = None) -> list[Draft]:
+def example_drafts(
+    api: ApiDoc, goal: Goal, pool: DocumentationPool, *, limit: int = 5, name: str | None = None
+) -> list[Draft]:
     """Adapt the API's documented examples to the values, also with the state's variables in place of their objects."""
     found: list[Draft] = []
     call_name = api.name if name is None else name
@@ -116,12 +94,12 @@ def example_drafts(api: ApiDoc, context: StepContext, *, limit: int = 5, name: s
             forms = [(example_slice, frozenset[int](), 3)]
             forms += [
                 (shortened, variable.covered_ids, 2)
-                for variable in context.variables[:3]
+                for variable in goal.variables[:3]
                 for shortened in _substitute_variable(example_slice, variable)
             ]
             for form, used, most in forms:
-                completed, penalty = add_imports(form, api, context.pool)
-                for draft in adapt_example(completed, api, context.call_context, limit=most):
+                completed, penalty = add_imports(form, api, pool)
+                for draft in adapt_example(completed, api, goal, limit=most):
                     found.append(replace(draft, used=draft.used | used, penalty=draft.penalty + penalty))
     return found
 

@@ -22,6 +22,8 @@ class Draft:
     """For guesses and leftovers: literals of an example that no value of the task replaced, mismatching types."""
     type: str = ""
     names: tuple[str, ...] = ()
+    score: float = 0.0
+    """How well it satisfies a goal; higher is better."""
 
     @property
     def name_words(self) -> frozenset[str]:
@@ -45,7 +47,7 @@ class Draft:
         statements = [*self.statements, f"{target} = {self.result}"] if self.result != target else list(self.statements)
         imports, statements = _avoid_shadowing(self.imports, statements)
         text = "\n".join([*imports, *([""] if imports else []), *statements])
-        return f"{text}\n{print_statement(target)}" if with_print else text
+        return f"{text}\nprint(type({target}).__name__, {target})" if with_print else text
 
 
 def _avoid_shadowing(imports: Sequence[str], statements: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -61,11 +63,6 @@ def _avoid_shadowing(imports: Sequence[str], statements: Sequence[str]) -> tuple
             line = f"import {module}"
         kept_imports.append(line)
     return kept_imports, statements
-
-
-def print_statement(name: str) -> str:
-    """Return a statement that prints the type and the value of a result."""
-    return f"print(type({name}).__name__, {name})"
 
 
 def deduplicate(drafts: Iterable[Draft]) -> list[Draft]:

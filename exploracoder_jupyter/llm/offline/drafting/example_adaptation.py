@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import CallContext, role_match
+from exploracoder_jupyter.llm.offline.drafting.parameter_binding import role_match
 from exploracoder_jupyter.llm.offline.inputs.example_slices import Slice, called_names, stored_names
 from exploracoder_jupyter.llm.offline.inputs.signature_parameters import parse_parameters
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, shape_of
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import nesting_depth, shape_similarity
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems, similarity
@@ -40,19 +41,19 @@ class _Assignment:
     last: int = -1
 
 
-def adapt_example(example_slice: Slice, api: ApiDoc, context: CallContext, *, limit: int = 3) -> list[Draft]:
+def adapt_example(example_slice: Slice, api: ApiDoc, goal: Goal, *, limit: int = 3) -> list[Draft]:
     """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
-    slots = _find_slots(_editable_copy(example_slice, context), api)
-    assignments = _assignments(slots, context)[:limit]
-    return [_make_draft(example_slice, api, assignment, context) for assignment in assignments]
+    slots = _find_slots(_editable_copy(example_slice, goal), api)
+    assignments = _assignments(slots, goal)[:limit]
+    return [_make_draft(example_slice, api, assignment, goal) for assignment in assignments]
 
 
-def _editable_copy(example_slice: Slice, context: CallContext) -> ast.Module:
+def _editable_copy(example_slice: Slice, goal: Goal) -> ast.Module:
     """Return a copy whose own variables do not have reserved names."""
     tree = ast.Module([*copy.deepcopy(example_slice.statements), ast.Expr(copy.deepcopy(example_slice.result))], [])
     own = {name for node in example_slice.statements for name in stored_names(node, whole=True)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in own & context.reserved:
+        if isinstance(node, ast.Name) and node.id in own & goal.reserved:
             node.id = f"{node.id}_"
     return tree
 
@@ -105,10 +106,10 @@ def _literal_shape(node: ast.expr) -> str:
         return ""
 
 
-def _assignments(slots: Sequence[_Slot], context: CallContext) -> list[_Assignment]:
+def _assignments(slots: Sequence[_Slot], goal: Goal) -> list[_Assignment]:
     """Return ways to assign the values to the slots, best first: a beam search over the values in the task's order."""
     beam = [_Assignment()]
-    for value in sorted((v for v in context.values if v.id >= 0), key=lambda v: (v.start, -v.end)):
+    for value in sorted((v for v in goal.values if v.id >= 0), key=lambda v: (v.start, -v.end)):
         extended = list(beam)
         for assignment in beam:
             if not value.covered_ids & assignment.used:
@@ -142,8 +143,8 @@ def _fit_value(value: Value, slot: _Slot) -> tuple[str, float]:
     return value.code, (shape_score + role_score if shape_score or role_score >= 1 else 0.0)
 
 
-def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, context: CallContext) -> Draft:
-    tree = _editable_copy(example_slice, context)
+def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, goal: Goal) -> Draft:
+    tree = _editable_copy(example_slice, goal)
     names = tuple(sorted(called_names(tree)))
     replaced: dict[ast.AST, str] = {}
     dropped: set[ast.AST] = set()
@@ -152,21 +153,15 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, cont
         if index in assignment.code_by_slot:
             replaced.update((node, assignment.code_by_slot[index]) for node in slot.nodes)
         elif slot.keyword is not None and not any(
-            similarity(word, part) >= 0.75 for word in context.words for part in name_stems(slot.name)
+            similarity(word, part) >= 0.75 for word in goal.words for part in name_stems(slot.name)
         ):
             dropped.add(slot.keyword)
             penalty += 0.1
         else:
-            penalty += _leftover_penalty(slot, context)
+            penalty += 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
     body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
     imports = tuple(ast.unparse(node) for node in example_slice.imports)
     return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
-
-
-def _leftover_penalty(slot: _Slot, context: CallContext) -> float:
-    if isinstance(slot.nodes[0], ast.Constant) and str(slot.nodes[0].value).lower() in context.text.lower().split():
-        return 0.0
-    return 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
 
 
 class _ReplaceNodes(ast.NodeTransformer):

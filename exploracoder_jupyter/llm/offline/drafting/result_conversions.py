@@ -1,7 +1,4 @@
-"""Plain Python around calls: conversions of a result that a task's wording requests, and functions that it describes.
-
-This module knows only the language and its built-in types, and nothing of any library.
-"""
+"""Conversions of a result that a task's wording requests: plain Python, without knowledge of any library."""
 
 from __future__ import annotations
 
@@ -25,38 +22,6 @@ _CONVERSION_CUES: tuple[tuple[str, str], ...] = (
     (r"\bas (?:an? )?(?:plain |python )*int(?:eger)?\b", "int({x})"),
     (r"\bnumber of (?!bytes|seconds|days)|\bhow many\b|\bcount (?:of|the)\b", "len({x})"),
 )
-_FUNCTION_CUES: tuple[tuple[str, str], ...] = (
-    (r"\beven\b", "lambda x: x % 2 == 0"),
-    (r"\bodd\b", "lambda x: x % 2 == 1"),
-    (r"\bpositive\b", "lambda x: x > 0"),
-    (r"\bnegative\b", "lambda x: x < 0"),
-    (r"\b(?:by|their|its|the|word|same) lengths?\b", "len"),
-    (r"first (?:letter|character|element|item)", "lambda x: x[0]"),
-    (r"last (?:letter|character|element|item)", "lambda x: x[-1]"),
-    (r"\bsquar", "lambda x: x ** 2"),
-    (r"\bdoubl", "lambda x: 2 * x"),
-    (r"\bupper-?case", "str.upper"),
-    (r"\blower-?case|case.?insensitiv", "str.lower"),
-    (r"\bsum(?:s|med|ming)?\b|\badd(?:ing|ition)\b", "lambda x, y: x + y"),
-    (r"\bproduct\b|\bmultipl", "lambda x, y: x * y"),
-)
-_COMPARISON = re.compile(
-    r"(greater|more|larger|bigger|above|over|less|smaller|fewer|below|under|at least|at most)"
-    r"(?: than)? (-?\d+(?:\.\d+)?)"
-)
-_OPERATORS = {"at least": ">=", "at most": "<="}
-
-
-def find_callables(text: str) -> tuple[str, ...]:
-    """Return functions that a text describes, as code."""
-    lowered = text.lower()
-    found = re.findall(r"`((?:str|math|operator)\.[a-z_]+)`", text)
-    for match in _COMPARISON.finditer(lowered):
-        word = match.group(1)
-        operator = _OPERATORS.get(word) or ("<" if word in ("less", "smaller", "fewer", "below", "under") else ">")
-        found.append(f"lambda x: x {operator} {match.group(2)}")
-    found.extend(code for pattern, code in _FUNCTION_CUES if re.search(pattern, lowered))
-    return tuple(dict.fromkeys(found))
 
 
 def find_conversions(text: str, type_: str) -> dict[str, float]:

@@ -17,20 +17,13 @@ from dataclasses import dataclass, replace
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
-from exploracoder_jupyter.llm.offline.drafting.program_search import (
-    Goal,
-    ScoredDraft,
-    chain_drafts,
-    create_step_context,
-    is_relevant,
-    rank_drafts,
-    word_share,
-)
+from exploracoder_jupyter.llm.offline.drafting.program_search import chain_drafts, is_relevant, rank_drafts, word_share
 from exploracoder_jupyter.llm.offline.drafting.result_conversions import IDENTITY, find_conversions
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
 from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names, contains_value, stored_names
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import explored_program, prune, state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import FORMAT_STEMS, split_clauses
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.wanted_result import SolutionForm, solution_form
 from exploracoder_jupyter.llm.offline.inputs.word_matching import best_similarity, name_stems
@@ -66,10 +59,10 @@ def solution_variants(
     goal = form.goal(task)
     clauses = split_clauses(task.text, limit=_MAX_CLAUSES)
     found: dict[str, Variant] = {}
-    for item in [*_explored_drafts(task, form, goal, experience), *_fresh_drafts(clauses, goal, pool)]:
-        if not is_relevant(item.draft, goal, pool) or not _serves_clauses(item.draft, clauses, task, pool):
+    for draft in [*_explored_drafts(task, form, goal, experience), *_fresh_drafts(clauses, goal, pool)]:
+        if not is_relevant(draft, goal, pool) or not _serves_clauses(draft, clauses, task, pool):
             continue
-        for variant in _convert(item, form, clauses[-1]):
+        for variant in _convert(draft, form, clauses[-1]):
             if _is_admissible(variant.code, task, goal, clauses) and (
                 variant.code not in found or found[variant.code].score < variant.score
             ):
@@ -116,9 +109,7 @@ def _is_admissible(code: str, task: Task, goal: Goal, clauses: Sequence[str]) ->
     )
 
 
-def _explored_drafts(
-    task: Task, form: SolutionForm, goal: Goal, experience: Sequence[Experience]
-) -> Iterator[ScoredDraft]:
+def _explored_drafts(task: Task, form: SolutionForm, goal: Goal, experience: Sequence[Experience]) -> Iterator[Draft]:
     """Yield the explored program, if it binds the wanted names, or covers a whole task that names none."""
     ran = [item for item in experience if item.observation.ran]
     explored = explored_program(ran, goal.values)
@@ -128,26 +119,24 @@ def _explored_drafts(
     if not form.function and explored.result and (binds_names or is_whole_task):
         result = form.names[-1] if binds_names else explored.result
         is_whole = all(value.id in explored.used for value in goal.values if not value.members)
-        yield ScoredDraft(replace(explored, result=result), _EXPLORED_SCORE if is_whole else 0.0)
+        yield replace(explored, result=result, score=_EXPLORED_SCORE if is_whole else 0.0)
 
 
-def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -> list[ScoredDraft]:
+def _fresh_drafts(clauses: Sequence[str], goal: Goal, pool: DocumentationPool) -> list[Draft]:
     """Return programs independent of the exploration: single calls, then chains along the clauses."""
-    single_steps = rank_drafts(create_step_context(goal, pool, ()), goal)
+    single_steps = rank_drafts(goal, goal, pool)
     found = single_steps[:30]
     if len(clauses) > 1:
         by_code = {value.code: value for value in goal.values}
         parts = [Goal.of(clause) for clause in clauses]
         goals = [replace(part, values=tuple(by_code.get(one.code, one) for one in part.values)) for part in parts]
         names = [next(iter(find_targets(text)), f"result_{number}") for number, text in enumerate(clauses, 1)]
-        first = rank_drafts(create_step_context(goals[0], pool, ()), goals[0])
-        found.extend(chain_drafts(first, goals[1:], goal, pool, names))
-    starts = [item for item in single_steps if item.draft.paths][:8]
+        found.extend(chain_drafts(rank_drafts(goals[0], goals[0], pool), goals[1:], goal, pool, names))
+    starts = [draft for draft in single_steps if draft.paths]
     return [*found, *chain_drafts(starts, [goal], goal, pool, ())]
 
 
-def _convert(item: ScoredDraft, form: SolutionForm, text: str) -> Iterator[Variant]:
-    draft = item.draft
+def _convert(draft: Draft, form: SolutionForm, text: str) -> Iterator[Variant]:
     bound = {name for line in draft.statements for node in parse_python(line).body for name in stored_names(node)}
     if not set(form.names[:-1]) <= bound:
         return
@@ -155,7 +144,7 @@ def _convert(item: ScoredDraft, form: SolutionForm, text: str) -> Iterator[Varia
     for template, cost in find_conversions(text, draft.type).items():
         code = replace(draft, result=template.format(x=draft.result)).code(form.names[-1])
         pruned = prune(code, form.names)
-        yield Variant(form.apply(pruned) if pruned else "", item.score - cost, base, template == IDENTITY)
+        yield Variant(form.apply(pruned) if pruned else "", draft.score - cost, base, template == IDENTITY)
 
 
 def _proves_result(check: str | None) -> bool:

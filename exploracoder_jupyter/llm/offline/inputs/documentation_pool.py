@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.inputs.word_matching import (
@@ -30,8 +31,6 @@ class DocumentationPool:
     knowledge: Knowledge | None = None
     apis: dict[str, ApiDoc] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
-    _name_words: dict[str, frozenset[str]] = field(default_factory=dict)
-    _text_words: dict[str, frozenset[str]] = field(default_factory=dict)
     _word_weights: dict[str, float] = field(default_factory=dict)
 
     def add(self, apis: Iterable[ApiDoc]) -> None:
@@ -54,8 +53,8 @@ class DocumentationPool:
     def word_weight(self, word: str) -> float:
         """Rate how distinctive a word is: high if rare in the pool's documentation, low if absent from all of it."""
         if word not in self._word_weights:
-            named_count = sum(best_similarity(word, self.name_words(api)) > 0.5 for api in self.apis.values())
-            mentioned_count = sum(word in self.text_words(api) for api in self.apis.values())
+            named_count = sum(best_similarity(word, name_words(api)) > 0.5 for api in self.apis.values())
+            mentioned_count = sum(word in text_words(api) for api in self.apis.values())
             total = max(1, len(self.apis))
             rarity = 1 + math.log((total + 1) / (named_count + 1))
             self._word_weights[word] = rarity if named_count else 0.6 if mentioned_count else 0.3
@@ -65,25 +64,12 @@ class DocumentationPool:
         """Return the APIs with these paths, without those that are not documented."""
         return [api for path in paths if (api := self.lookup(path))]
 
-    def name_words(self, api: ApiDoc) -> frozenset[str]:
-        """Return the stems of the name, and of its class."""
-        if api.path not in self._name_words:
-            owner = api.path.split(".")[-2:-1] if api.kind in ("method", "property") else []
-            self._name_words[api.path] = frozenset(part for name in (api.name, *owner) for part in name_stems(name))
-        return self._name_words[api.path]
-
-    def text_words(self, api: ApiDoc) -> frozenset[str]:
-        """Return the stems of the first paragraph."""
-        if api.path not in self._text_words:
-            self._text_words[api.path] = frozenset(content_stems(api.description.split("\n\n")[0][:600]))
-        return self._text_words[api.path]
-
     def match_score(self, api: ApiDoc, words: Sequence[str]) -> float:
         """Score how well an API matches the words, from 0 to about 1.5."""
         weights = [self.word_weight(word) for word in words]
         if not weights:
             return 0.0
-        names, text = self.name_words(api), self.text_words(api)
+        names, text = name_words(api), text_words(api)
         score = sum(
             weight * max(best_similarity(word, names), 0.55 if word in text else 0.35 * best_similarity(word, text))
             for word, weight in zip(words, weights, strict=True)
@@ -133,6 +119,22 @@ class DocumentationPool:
         return f"import {library} as {name}" if is_short else None  # such as `nx` for networkx
 
 
+def name_words(api: ApiDoc) -> frozenset[str]:
+    """Return the stems of the name, and of its class."""
+    owner = api.path.split(".")[-2:-1] if api.kind in ("method", "property") else []
+    return frozenset(part for name in (api.name, *owner) for part in name_stems(name))
+
+
+def text_words(api: ApiDoc) -> frozenset[str]:
+    """Return the stems of the first paragraph."""
+    return _opening_stems(api.description)
+
+
+@lru_cache(maxsize=20_000)
+def _opening_stems(description: str) -> frozenset[str]:
+    return frozenset(content_stems(description.partition("\n\n")[0][:600]))
+
+
 def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
     """Return the APIs that a text names, by a word that looks like code: `use dijkstra_path`."""
     words = {word.rstrip(".") for word in re.findall(r"[A-Za-z_][\w.]*", text)}
@@ -141,10 +143,3 @@ def find_named_apis(text: str, apis: Iterable[ApiDoc]) -> list[ApiDoc]:
         return name in words and (not name.islower() or "_" in name or f"`{name}" in text or f"{name}(" in text)
 
     return [api for api in apis if api.path in words or is_named(api.name)]
-
-
-def import_location(api: ApiDoc) -> tuple[str, str]:
-    """Return the module to import from and the name to import: for a method, those of its class."""
-    path = api.path.rpartition(".")[0] if api.kind in ("method", "property") else api.path
-    module, _, name = path.rpartition(".")
-    return module, name

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from itertools import accumulate
 
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
@@ -43,7 +41,7 @@ _ITERATOR = re.compile(
     r"(?:\A|\.)(?:generator|map|filter|zip|enumerate|ndarray|deque|reversed"
     r"|[^.]*(?:iterator|iterable|keys|values|items|view))\Z"
 )
-_SEQUENCE_PREFIXES = ("list[", "tuple[", "set[", "frozenset[")
+_SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "range"})
 
 
 def kinds_of(shape: str) -> frozenset[str]:
@@ -52,9 +50,9 @@ def kinds_of(shape: str) -> frozenset[str]:
         return frozenset({"number"})
     if shape in ("str", "bytes"):
         return frozenset({"text"})
-    if shape.startswith(_SEQUENCE_PREFIXES) or shape in ("list", "tuple", "set", "range", "frozenset"):
+    if shape.partition("[")[0] in _SEQUENCES:
         return frozenset({"sequence"})
-    if shape == "dict" or shape.startswith("dict["):
+    if shape.partition("[")[0] == "dict":
         return frozenset({"dict"})
     if shape in ("bool", "callable"):
         return frozenset({shape})
@@ -112,39 +110,16 @@ def _object_compatibility(shape: str, type_: str, name: str, expected: frozenset
 
 def shape_similarity(shape: str, other: str) -> float:
     """Rate the structural similarity of two shapes, from 0 to 1."""
-    if shape == other:
-        return 1.0
-    if {shape, other} <= {"int", "float"}:
-        return 0.95
+    if shape.replace("float", "int") == other.replace("float", "int"):
+        return 1.0 if shape == other else 0.95
     if "any" in (shape, other):
         return 0.7
-    first, second = _split_shape(shape), _split_shape(other)
-    if first is None or second is None:
-        return 0.25 if {shape, other} & {"str"} and (first or second) else 0.0
-    (outer, inner), (outer2, inner2) = first, second
-    outer_similarity = 1.0 if outer == outer2 else 0.9 if "dict" not in (outer, outer2) else 0.3
-    if outer == outer2 == "tuple" and len(inner) != len(inner2):
-        return 0.4
-    if outer != outer2 and "tuple" in (outer, outer2):
-        inner, inner2 = inner[:1], inner2[:1]
-    if not inner or not inner2:
-        return 0.7 * outer_similarity
-    pairs = [shape_similarity(a, b) for a, b in zip(inner, inner2, strict=False)]
-    return outer_similarity * (0.5 + 0.5 * sum(pairs) / len(pairs))
-
-
-@lru_cache(maxsize=4096)
-def _split_shape(shape: str) -> tuple[str, Sequence[str]] | None:
-    """Return the container and the shapes of its elements, as `dict[str,int]` names them; None for a scalar."""
-    node = next(iter(parse_python(shape).body), None)
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Subscript):
-        return None
-    inner = node.value.slice
-    elements = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    return ast.unparse(node.value.value), [ast.unparse(item).replace(", ", ",") for item in elements]
+    outer, other_outer = shape.partition("[")[0], other.partition("[")[0]
+    if outer == other_outer and "[" in shape:
+        return 0.8
+    return 0.6 if {outer, other_outer} <= _SEQUENCES else 0.0
 
 
 def nesting_depth(shape: str) -> int:
     """Return how deep a shape is nested: 0 for a scalar, 2 for `list[list[int]]`."""
-    inner = _split_shape(shape)
-    return 0 if inner is None else 1 + max((nesting_depth(item) for item in inner[1][:1]), default=0)
+    return max(accumulate(1 if char == "[" else -1 for char in shape if char in "[]"), default=0)

@@ -14,8 +14,8 @@ from textwrap import indent
 
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm.offline.drafting.program_search import Goal
 from exploracoder_jupyter.llm.offline.inputs.example_slices import loaded_names, stored_names
+from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
 from exploracoder_jupyter.llm.offline.inputs.task_values import Value, find_targets, mask_literals
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import expected_kinds
 from exploracoder_jupyter.llm.offline.inputs.word_matching import STOP_WORDS, name_stems
@@ -75,9 +75,9 @@ def add_columns(goal: Goal, task: Task) -> Goal:
     return replace(goal, values=(*goal.values, *columns))
 
 
-def user_variables(task: Task, *, first: int = -50) -> tuple[Value, ...]:
+def user_variables(task: Task) -> tuple[Value, ...]:
     """Return the user's variables that the task may use."""
-    return tuple(_variable_value(first - i, name) for i, name in enumerate(task.uses))
+    return tuple(_variable_value(-50 - i, name) for i, name in enumerate(task.uses))
 
 
 def _variable_value(number: int, name: str) -> Value:

@@ -24,56 +24,24 @@ your
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that are irrelevant to which API is meant."""
 
-_SYNONYM_GROUPS = (
-    "average mean",
-    "remove delete drop discard strip erase",
-    "merge join combine concat concatenate union",
-    "split chunk partition divide batch",
-    "reverse backwards invert",
-    "convert transform translate cast change",
-    "parse load loads decode read interpret",
-    "serialise serialize dump dumps encode write",
-    "build create construct generate initialise",
-    "biggest largest maximum max highest greatest",
-    "smallest lowest minimum min least",
-    "number count amount num n",
-    "common shared intersection mutual overlap",
-    "similarity ratio similar closeness alike",
-    "insert add append put push",
-    "show render display print format draw",
-    "search query lookup look",
-    "duplicate repeated unique distinct dedupe",
-    "order sort",
-    "equation solve root",
-    "text string str sentence",
-    "group bucket groupby cluster",
-    "difference diff delta subtract",
-    "nested nest deep recursive",
-    "flat flatten collapse",
-    "ordinal nth position",
-    "index position",
-    "key field column",
-    "predict prediction forecast",
-    "fit train learn",
-    "derivative differentiate diff",
-    "integral integrate antiderivative",
-    "dictionary dict mapping map",
-    "human natural readable friendly",
-    "distance metric",
-    "circle round disk",
-    "fetch get retrieve access",
-    "width columns characters",
-    "pair two couple",
-    "sliding slide moving rolling window",
-    "consecutive adjacent successive neighbouring",
-    "ascii transliterate unidecode plain",
-    "url uri link",
-    "words word tokens token",
-)
-
+_SYNONYM_GROUPS = """
+average mean; remove delete drop discard strip erase; merge join combine concat concatenate union; split chunk
+partition divide batch; reverse backwards invert; convert transform translate cast change; parse load loads decode
+read interpret; serialise serialize dump dumps encode write; build create construct generate initialise; biggest
+largest maximum max highest greatest; smallest lowest minimum min least; number count amount num n; common shared
+intersection mutual overlap; similarity ratio similar closeness alike; insert add append put push; show render
+display print format draw; search query lookup look; duplicate repeated unique distinct dedupe; order sort; equation
+solve root; text string str sentence; group bucket groupby cluster; difference diff delta subtract; nested nest deep
+recursive; flat flatten collapse; ordinal nth position; index position; key field column; predict prediction
+forecast; fit train learn; derivative differentiate diff; integral integrate antiderivative; dictionary dict mapping
+map; human natural readable friendly; distance metric; circle round disk; fetch get retrieve access; width columns
+characters; pair two couple; sliding slide moving rolling window; consecutive adjacent successive neighbouring;
+ascii transliterate unidecode plain; url uri link; words word tokens token
+"""
+"""Groups of words that mean the same among names of APIs."""
 
 _SYNONYMS: dict[str, frozenset[str]] = {}
-for _group in _SYNONYM_GROUPS:
+for _group in _SYNONYM_GROUPS.split(";"):
     _stems = frozenset(stem(word) for word in _group.split())
     for _stem in _stems:
         _SYNONYMS[_stem] = _SYNONYMS.get(_stem, frozenset()) | _stems
