@@ -39,7 +39,7 @@ from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue, is_
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
 from exploracoder_jupyter.kernel_agent.plugin_registry import registered
-from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
 from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model

@@ -56,7 +56,7 @@ class ReplayModel:
         return found
 
 
-class RecordedRepliesModel:
+class PartialReplayModel:
     """Reuses replies that a model of the same name gave to the same request, each exchange once and at no cost; other
     requests go to the model itself. A reply that calls a look-up is reused only where look-ups are available.
     """

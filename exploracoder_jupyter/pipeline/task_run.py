@@ -11,12 +11,12 @@ import anyio
 from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, format_error
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Solution, StopCause, Verdict
-from exploracoder_jupyter.pipeline.control_handling import ControlHandler
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice, reporting
 from exploracoder_jupyter.pipeline.phase_loop import FirstPhase, Futile, PhaseLoop
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.strategy import Strategy
+from exploracoder_jupyter.pipeline.user_controls import ControlHandler
 
 
 async def explore(run: Run, *, first: FirstPhase | None = None) -> RunResult:

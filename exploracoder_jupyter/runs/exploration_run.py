@@ -22,7 +22,7 @@ from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel
+from exploracoder_jupyter.llm.replay_model import PartialReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
@@ -270,9 +270,7 @@ async def _open_model_and_sources(
     )
     if order.earlier and order.earlier.exchanges:
         redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
-        model = RecordedRepliesModel(
-            model, order.earlier.exchanges, clean=lambda text: strip_lookup_offer(redact(text))
-        )
+        model = PartialReplayModel(model, order.earlier.exchanges, clean=lambda text: strip_lookup_offer(redact(text)))
     return model, sources
 
 

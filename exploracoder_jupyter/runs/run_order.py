@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer, reso
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Environment, Exchange, RepositoryTask, Task
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.solving.user_check import check_code

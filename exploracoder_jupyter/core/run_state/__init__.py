@@ -6,7 +6,7 @@ rendered from a `RunState` alone.
 """
 
 from exploracoder_jupyter.core.run_state.ending import with_failure, with_summary
-from exploracoder_jupyter.core.run_state.fold import fold, fold_all
+from exploracoder_jupyter.core.run_state.event_reducer import fold, fold_all
 from exploracoder_jupyter.core.run_state.state import (
     SOLUTION,
     Attempt,

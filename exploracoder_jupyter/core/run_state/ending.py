@@ -9,7 +9,7 @@ from typing import get_args
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import RunFinished
-from exploracoder_jupyter.core.run_state.fold import close
+from exploracoder_jupyter.core.run_state.event_reducer import close
 from exploracoder_jupyter.core.run_state.state import RunState
 from exploracoder_jupyter.core.types import Outcome, Solution, Verdict
 

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.errors import format_error
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RateLimit, RateLimitedModel
 from exploracoder_jupyter.evaluation.units.unit import Unit
-from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 
 RunUnit = Callable[..., Awaitable[UnitResult]]

@@ -20,7 +20,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.units.solution_scoring import score_solution, task_of
 from exploracoder_jupyter.evaluation.units.unit import Unit
-from exploracoder_jupyter.llm.recorded_replies import ReplyRecording
+from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Model
 from exploracoder_jupyter.runs import Order, run
 

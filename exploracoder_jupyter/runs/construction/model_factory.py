@@ -14,9 +14,9 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError, format_error
 from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin
+from exploracoder_jupyter.llm.archived_replies_model import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.pipeline.ports import Knowledge, Model
 from exploracoder_jupyter.pipeline.prompting.observation_text import strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks

@@ -19,7 +19,7 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import Sampling, Usage, Verdict
-from exploracoder_jupyter.llm.replay_model import RecordedRepliesModel, ReplayModel
+from exploracoder_jupyter.llm.replay_model import PartialReplayModel, ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
@@ -95,7 +95,7 @@ async def test_wherever_a_run_of_the_default_effort_was_cut_off_it_asks_nothing_
     for end in sampled(range(1, len(whole))):
         before, inner = whole[:end], author()
         begin = recorded_progress(before, fold_all(before))
-        _, ended = await gone_by_default(RecordedRepliesModel(inner, recorded_exchanges(before)), begin)
+        _, ended = await gone_by_default(PartialReplayModel(inner, recorded_exchanges(before)), begin)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -115,7 +115,7 @@ async def test_solution_testing_interrupted_anywhere_resumes():
     for end in sampled(range(1, len(whole))):
         before, inner = whole[:end], author()
         begin = recorded_progress(before, fold_all(before))
-        _, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin, **wanted)
+        _, _, ended = await gone(PartialReplayModel(inner, recorded_exchanges(before)), given=begin, **wanted)
         repeated = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not repeated, f"cut off after {before[-1].event}"
         assert ended == ending
@@ -136,7 +136,7 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
     for end in sampled(range(chosen + 1, len(whole))):
         before, inner = whole[:end], ScriptedModel(script())
         begin = recorded_progress(before, fold_all(before))
-        again, _, ended = await gone(RecordedRepliesModel(inner, recorded_exchanges(before)), given=begin)
+        again, _, ended = await gone(PartialReplayModel(inner, recorded_exchanges(before)), given=begin)
         assert ended == ending, f"cut off after {before[-1].event}"
         assert texts(again)["1.1"] == "['1b']"
         known = {(one.step, one.messages) for one in recorded_exchanges(whole[chosen:end])}
@@ -145,11 +145,11 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
 
 async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
     other = ScriptedModel(script(), name="other")
-    await gone(RecordedRepliesModel(other, recorded_exchanges(whole)))
+    await gone(PartialReplayModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
     few = ScriptedModel(script())
     run = a_run(
-        RecordedRepliesModel(few, recorded_exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1
+        PartialReplayModel(few, recorded_exchanges(whole)), "Compute another root", candidates=2, debug_rounds=1
     )
     await run_task(run)
     assert "plan" in [one.step for one in few.requests]
@@ -159,9 +159,7 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
 async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
     _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
     inner = ScriptedModel(script())
-    run, _, _ = await gone(
-        RecordedRepliesModel(inner, recorded_exchanges(whole), clean=strip_lookup_offer), lookups=now
-    )
+    run, _, _ = await gone(PartialReplayModel(inner, recorded_exchanges(whole), clean=strip_lookup_offer), lookups=now)
     assert inner.requests == []
     [prompt] = [e.exchange.messages[-1].content for e in happened(run, "model_called") if e.exchange.step == "solve"]
     assert (f"{now} times at most" in prompt) == (now > 0)
@@ -170,7 +168,7 @@ async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(the
 async def test_what_was_cut_short_is_asked_again(whole):
     cut = [replace(one, problem="interrupted") if one.step == "plan" else one for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
-    await gone(RecordedRepliesModel(inner, cut))
+    await gone(PartialReplayModel(inner, cut))
     assert [one.step for one in inner.requests] == ["plan"]
 
 
@@ -182,7 +180,7 @@ async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
     _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
     clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
-    model = RecordedRepliesModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
+    model = PartialReplayModel(inner, clean, clean=lambda text: text.replace("secret", "[redacted]"))
     await gone(model, text="Use the secret")
     assert inner.requests == []
 
@@ -309,7 +307,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path, whol
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     inner = ScriptedModel(script())
-    await gone(RecordedRepliesModel(inner, known), given=begin)
+    await gone(PartialReplayModel(inner, known), given=begin)
     assert [one.step for one in inner.requests][:2] == ["recommend", "propose"]
     assert inner.requests[0].subject == "1"
 
@@ -340,7 +338,7 @@ async def test_a_journal_torn_anywhere_can_be_resumed(tmp_path):
         before = load(journal)
         begin, known = resume_state(before, fold_all(before), journal)
         inner = ScriptedModel(script())
-        _, _, ended = await gone(RecordedRepliesModel(inner, known), given=begin)
+        _, _, ended = await gone(PartialReplayModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests} & set(asked(before))
         assert not again, f"cut off after {cut} bytes"
         assert ended == ending
@@ -355,12 +353,12 @@ async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_fi
     journalled(before, tmp_path / "t.journal.jsonl")
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
     first = replace(started(), run_id="11111111", resumes=RUN_ID, resumes_trace="t.ipynb")
-    _, after, _ = await gone(RecordedRepliesModel(ScriptedModel(script()), known), given=begin, first=first)
+    _, after, _ = await gone(PartialReplayModel(ScriptedModel(script()), known), given=begin, first=first)
     for cut in sampled(range(1, len(after))):
         second = after[:cut]
         begin, known = resume_state(second, fold_all(second), tmp_path / "t-resumed.ipynb")
         inner = ScriptedModel(script())
-        _, _, ended = await gone(RecordedRepliesModel(inner, known), given=begin)
+        _, _, ended = await gone(PartialReplayModel(inner, known), given=begin)
         again = {(one.step, one.messages, one.sampling) for one in inner.requests}
         assert not again & {*asked(before), *asked(second)}, f"cut off after {second[-1].event}"
         assert ended == ending

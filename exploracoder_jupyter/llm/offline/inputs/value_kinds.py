@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.llm.offline.inputs.word_matching import name_stems
 
 _TYPE_PATTERNS = (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
 from exploracoder_jupyter.core.types import Call, Message, Sampling
-from exploracoder_jupyter.llm.recorded_replies import ArchivedRepliesModel, ReplyRecording
+from exploracoder_jupyter.llm.archived_replies_model import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
