@@ -105,33 +105,17 @@ def _describe_optimizer(optimizer: Any, options: SummaryOptions) -> Iterator[Fac
         yield Fact(f"  {shown}", shows=True, schema=f"  set: {format_list(list(settings), 12)}")
 
 
-def _describe_jax_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
-    if array.is_deleted():
-        yield Fact(f"{_format_shape(array)}, {array.dtype}, deleted or donated")
-        return
-    devices = sorted(map(str, array.devices()))
-    yield Fact(f"{_format_shape(array)}, {array.dtype}, on {format_list(devices, 4)}, {format_size(array.nbytes)}")
-    if len(devices) > 1:
-        yield Fact(f"sharding {type(array.sharding).__name__}")
-    if not hasattr(array, "is_ready"):
-        yield Fact("a key of random numbers")
-    elif not array.is_ready():
+def _describe_other_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
+    """Describe a tensor of JAX or TensorFlow. Values are read only from this machine's memory, once they are computed."""
+    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
+    yield Fact(f"shape {tensor.shape}, {dtype}")
+    device = str(getattr(tensor, "device", None) or "").rpartition("device:")[2]
+    if device:  # a tracer has none
+        yield Fact(f"on {device}")
+    if hasattr(tensor, "is_ready") and not tensor.is_ready():
         yield Fact("still being computed")
-    elif len(devices) == 1 and next(iter(array.devices())).platform == "cpu":
-        yield from _value_facts(sys.modules["numpy"].asarray(array), options)
-
-
-def _describe_tracer(tracer: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"{_format_shape(tracer.aval)}, {tracer.aval.dtype}, a tracer: it has no values")
-
-
-def _describe_tensorflow_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
-    device = str(getattr(tensor, "device", "") or "").rpartition("device:")[2]
-    shape = _format_shape(tensor) if tensor.shape.rank is not None else "shape not known"
-    trainable = "" if not hasattr(tensor, "trainable") else ", trainable" if tensor.trainable else ", not trainable"
-    yield Fact(f"{shape}, {tensor.dtype.name}{f', on {device}' if device else ''}{trainable}")
-    if hasattr(tensor, "numpy") and device.startswith("CPU") and tensor.dtype.is_numpy_compatible:
-        yield from _value_facts(tensor.numpy(), options)
+    elif device.upper().startswith("CPU") and not dtype.startswith("key"):  # keys of random numbers
+        yield from _value_facts(sys.modules["numpy"].asarray(tensor), options)
 
 
 def _describe_keras_layer(model: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -146,15 +130,15 @@ def _describe_keras_layer(model: Any, options: SummaryOptions) -> Iterator[Fact]
         yield Fact(f"  {len(layers) - _MAX_CHILDREN:,} more layers")
 
 
-def _describe_tensorflow_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"elements {dataset.element_spec}, not read")
-
-
 def _measure_version(tensor: Any) -> str:
     """Return the shape, and how often the tensor was changed in place."""
     return f"{_format_shape(tensor)}, version {tensor._version}"
 
 
+_OTHER_TENSORS = (
+    *("jaxlib.ArrayImpl", "jax.jaxlib._jax.Array", "jax.Array", "jax.Tracer"),
+    *("tensorflow.Tensor", "tensorflow.Variable"),
+)
 FAMILY = TypeFamily(
     {
         "torch.Tensor": _describe_torch_tensor,
@@ -162,13 +146,7 @@ FAMILY = TypeFamily(
         "torch.Dataset": _describe_torch_dataset,
         "torch.DataLoader": _describe_data_loader,
         "torch.Optimizer": _describe_optimizer,
-        "jaxlib.ArrayImpl": _describe_jax_array,
-        "jax.jaxlib._jax.Array": _describe_jax_array,
-        "jax.Array": _describe_jax_array,
-        "jax.Tracer": _describe_tracer,
-        "tensorflow.Tensor": _describe_tensorflow_tensor,
-        "tensorflow.Variable": _describe_tensorflow_tensor,
-        "tensorflow.DatasetV2": _describe_tensorflow_dataset,
+        **dict.fromkeys(_OTHER_TENSORS, _describe_other_tensor),
         "keras.Layer": _describe_keras_layer,
     },
     measures={
