@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from types import ModuleType
 
 import anyio
@@ -15,17 +16,13 @@ from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.runs.construction.web_source_factory import open_web
-from exploracoder_jupyter.web import (
-    DuckDuckGo,
-    HttpClient,
-    PageFetcher,
-    SavedPages,
-    SearXNG,
-    UrlTemplate,
-    WebCache,
-    WebSource,
-)
+from exploracoder_jupyter.web.fetching.http_client import HttpClient
+from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
+from exploracoder_jupyter.web.saved_pages import SavedPages
+from exploracoder_jupyter.web.search_engines import search_by_template, search_duckduckgo, search_searxng
+from exploracoder_jupyter.web.web_source import WebSource
 from exploracoder_jupyter.web.web_types import Page, SearchHit, WebError
 from tests.unit.web.test_fetching import Site, at_once, http
 
@@ -72,7 +69,7 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
     )
     async with HttpClient(rate_limiter=at_once()) as client:
         for address in (httpserver.url_for(""), httpserver.url_for("/search")):
-            assert await SearXNG(client, address).find("drop axes & c", 5) == [
+            assert await search_searxng("drop axes & c", 5, http=client, address=address) == [
                 SearchHit("One", "https://a.example/1", "first")
             ]
 
@@ -81,7 +78,7 @@ async def test_a_searxng_without_json_is_reported_with_the_remedy():
     site = Site({"https://searx.example/search?q=x&format=json": httpx2.Response(403)})
     async with http(site) as client:
         with pytest.raises(WebError, match=r"responded with status 403\. Its settings must list `json`"):
-            await SearXNG(client, "https://searx.example/").find("x", 5)
+            await search_searxng("x", 5, http=client, address="https://searx.example/")
 
 
 def json_of(value):
@@ -118,14 +115,17 @@ Two pages</a></h3><h3><a href="/find?q=drop+axes&page=2">Next results</a></h3>
 async def test_any_site_is_searched_by_its_address(answer, hits):
     site = Site({"https://docs.example/find?q=drop+axes%26": answer})
     async with http(site) as client:
-        assert await UrlTemplate(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
+        assert (
+            await search_by_template("drop axes&", 5, http=client, template="https://docs.example/find?q={query}")
+            == hits
+        )
 
 
 async def test_an_answer_that_is_no_json_is_reported():
     broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
     async with http(Site({"https://docs.example/x": broken})) as client:
         with pytest.raises(WebError, match="did not return JSON"):
-            await UrlTemplate(client, "https://docs.example/{query}").find("x", 5)
+            await search_by_template("x", 5, http=client, template="https://docs.example/{query}")
 
 
 def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
@@ -151,11 +151,11 @@ def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
 async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
     found = [{"title": "T", "href": "https://a.example/", "body": "B"}, {"title": "no address"}]
     asked = fake_ddgs(monkeypatch, found)
-    assert await DuckDuckGo().find("x", 5) == [SearchHit("T", "https://a.example/", "B")]
+    assert await search_duckduckgo("x", 5) == [SearchHit("T", "https://a.example/", "B")]
     assert asked == [("x", {"max_results": 5, "backend": "duckduckgo"})]
     fake_ddgs(monkeypatch, found, engines=("bing",))
     with pytest.raises(WebError, match="cannot search DuckDuckGo"):
-        await DuckDuckGo().find("x", 5)
+        await search_duckduckgo("x", 5)
 
 
 @pytest.mark.parametrize(
@@ -168,17 +168,17 @@ async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
 async def test_what_ddgs_raises_is_a_sentence(error, message, monkeypatch):
     fake_ddgs(monkeypatch, error)
     if message is None:
-        assert await DuckDuckGo().find("x", 5) == []
+        assert await search_duckduckgo("x", 5) == []
     else:
         with pytest.raises(WebError) as caught:
-            await DuckDuckGo().find("x", 5)
+            await search_duckduckgo("x", 5)
         assert message in str(caught.value)
 
 
 async def test_a_missing_ddgs_is_reported_with_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "ddgs", None)
     with pytest.raises(WebError, match=r"pip install 'exploracoder-jupyter\[web\]'"):
-        await DuckDuckGo().find("x", 5)
+        await search_duckduckgo("x", 5)
 
 
 def test_the_installed_ddgs_takes_what_it_is_given():
@@ -220,8 +220,8 @@ class Shelf:
 
 
 def source(engine, pages, tmp_path, **more):
-    messages = []
-    made = WebSource(engine, Shelf(pages), WebCache(tmp_path), name="test", say=messages.append, **more)
+    messages, shelf = [], Shelf(pages)
+    made = WebSource(engine.find, shelf.read, WebCache(tmp_path), name="test", say=messages.append, **more)
     return made, messages
 
 
@@ -247,7 +247,7 @@ async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_pa
     assert item.passage.origin.startswith("https://c.example/")
     web, messages = source(engine, {"https://d.example/": HTML}, tmp_path / "other")
     assert await web.search("squeeze", 5) == []
-    assert web._reader.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
+    assert web._read.__self__.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
     assert messages == []
 
 
@@ -270,8 +270,8 @@ async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
 async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.2)
     engine, shelf, messages = Engine(hit("a", "use squeeze")), Shelf({}), []
-    web = WebSource(engine, shelf, None, name="test", say=messages.append)
     shelf.read = lambda address: anyio.sleep(60)
+    web = WebSource(lambda *query: engine.find(*query), shelf.read, None, name="test", say=messages.append)
     assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
     engine.find = lambda query, most: anyio.sleep(60)
     assert await web.search("axes", 5) == ()
@@ -322,7 +322,7 @@ def saved(tmp_path):
 
 async def test_a_folder_is_searched_and_its_pages_have_their_original_addresses(saved):
     pages = SavedPages(saved)
-    web = WebSource(pages, pages, None, name="folder", say=pytest.fail)
+    web = WebSource(pages.find, pages.read, None, name="folder", say=pytest.fail)
     origins = [
         (await web.search(query, 1))[0].passage.origin for query in ("squeeze axes", "concat frames", "merge keys")
     ]
@@ -459,8 +459,8 @@ async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
     )
     async with http(site) as client:
         cache = WebCache(tmp_path)
-        engine = SearXNG(client, "https://searx.example")
-        web = WebSource(engine, PageFetcher(client, cache), cache, name="s", say=pytest.fail)
+        engine = partial(search_searxng, http=client, address="https://searx.example")
+        web = WebSource(engine, PageFetcher(client, cache).read, cache, name="s", say=pytest.fail)
         first, second = [item.passage for item in await web.search("squeeze", 5)]
     assert first.text == f"{SQUEEZE}\n\n```\nnp.squeeze(x)\n```"
     assert (first.origin, first.licence) == ("https://stackoverflow.com/a/9", "CC BY-SA 4.0, by Ann")
@@ -477,8 +477,8 @@ async def test_a_run_searches_so_many_times(tmp_path):
 
 
 async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
-    engine, messages = Engine(hit("a")), []
-    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=messages.append)
+    engine, messages, shelf = Engine(hit("a")), [], Shelf({"https://a.example/": HTML})
+    web = WebSource(lambda *query: engine.find(*query), shelf.read, None, name="test", say=messages.append)
     usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
     for query in "ab":
         with anyio.move_on_after(0.05):

@@ -106,7 +106,7 @@ def _describe_optimizer(optimizer: Any, options: SummaryOptions) -> Iterator[Fac
 
 
 def _describe_other_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
-    """Describe a tensor of JAX or TensorFlow. Values are read only from this machine's memory, once they are computed."""
+    """Describe a tensor of JAX or TensorFlow. Its values are read only in this machine's memory, once computed."""
     dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
     yield Fact(f"shape {tensor.shape}, {dtype}")
     device = str(getattr(tensor, "device", None) or "").rpartition("device:")[2]
