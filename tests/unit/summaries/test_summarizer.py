@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import MAX_LENGTH, Summarizer, Summary
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
