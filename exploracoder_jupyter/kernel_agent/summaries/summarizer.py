@@ -47,12 +47,9 @@ class Summary(NamedTuple):
 class Summarizer:
     """Summarizes values, in a forked child where their code must run."""
 
-    def __init__(self, formatter: Any = None, *, foreign: bool = False) -> None:
-        """Use the formatter for `text/llm+plain`.
-
-        A formatter that is not ours (`foreign`) is called itself; otherwise only the printers registered with it are.
-        """
-        self._formatter, self._foreign = formatter, foreign
+    def __init__(self, formatter: Any = None) -> None:
+        """Use the printers that are registered with the formatter for `text/llm+plain`."""
+        self._formatter = formatter
         plugin_summarizers.find_plugins()
 
     def tell(self, values: Sequence[Any], *, seconds: float = forked_probe.SECONDS_ALL) -> list[Summary]:
@@ -83,8 +80,6 @@ class Summarizer:
 
     def _custom_text(self, value: Any) -> str | None:
         """Return the text of a registered printer or of the class's own `_repr_llm_`, if any."""
-        if self._foreign:
-            return _as_text(self._formatter(value))
         printer = self.printer(type(value))
         if printer is not None:
             return _as_text(printer(value))
@@ -93,13 +88,9 @@ class Summarizer:
 
     def printer(self, kind: type) -> Callable[[Any], Any] | None:
         """Return the printer that others have registered for values of this type."""
-        if self._formatter is None:
-            return None
-        if self._foreign:
-            return self._formatter  # type: ignore[no-any-return]
         try:
             return self._formatter.lookup_by_type(kind)  # type: ignore[no-any-return]
-        except KeyError:
+        except Exception:  # there is none, or no such formatter
             return None
 
 
