@@ -136,10 +136,6 @@ def _measure_masked(array: Any) -> str:
     return f"{_format_shape(values)}{fingerprint(values)}{fingerprint(mask)}"
 
 
-def _measure_mapped(array: Any) -> str:
-    return _format_shape(as_ndarray(array))
-
-
 def _format_shape(values: Any) -> str:
     return f"{' x '.join(map(str, values.shape)) or 'scalar'} of {values.dtype}"
 
@@ -170,7 +166,7 @@ FAMILY = TypeFamily(
     {
         "numpy.ndarray": _measure_array,
         "numpy.MaskedArray": _measure_masked,
-        "numpy.memmap": _measure_mapped,
+        "numpy.memmap": lambda array: _format_shape(as_ndarray(array)),
         **dict.fromkeys(_SPARSE_TYPES, _measure_sparse),
     },
     is_inert=_is_inert,
