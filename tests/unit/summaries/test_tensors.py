@@ -69,7 +69,7 @@ class TestTorch:
         tensor.add_(1)
         assert measure(tensor) != before
 
-    def test_modules_data_and_optimizers(self, torch):
+    def test_modules(self, torch):
         module = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.ReLU()).eval()
         assert text(module).splitlines() == [
             "25 parameters (25 trainable) on cpu, evaluation mode",
@@ -77,18 +77,6 @@ class TestTorch:
             "  1: ReLU()",
         ]
         assert "2 tensors without a shape yet" in text(torch.nn.LazyLinear(3))
-        data = torch.utils.data.TensorDataset(torch.ones(8, 2))
-        assert text(data).startswith("8 items, not read")
-        assert text(torch.utils.data.DataLoader(data, batch_size=4)).startswith("batches of 4, 0 workers, not read")
-        optimizer = torch.optim.SGD(module.parameters(), lr=0.125)
-        assert "lr=0.125" in text(optimizer) and "0.125" not in schema(optimizer) and "lr" in schema(optimizer)
-
-    def test_an_endless_dataset_is_not_read(self, torch):
-        class Endless(torch.utils.data.IterableDataset):
-            def __iter__(self):
-                raise AssertionError
-
-        assert text(Endless()).startswith("items not counted, not read")
 
 
 class TestJax:

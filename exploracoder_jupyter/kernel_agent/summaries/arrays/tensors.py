@@ -1,4 +1,4 @@
-"""PyTorch, TensorFlow and JAX: tensors, modules, data sets, loaders and optimizers.
+"""PyTorch, TensorFlow and JAX: tensors and modules.
 
 In a fork of a process with running thread pools, attributes can be read and a CPU tensor can be viewed as a NumPy
 array, but any operation of these libraries may hang. Values are therefore read only through NumPy, and no tensor is
@@ -80,31 +80,6 @@ def _describe_torch_module(module: Any, options: SummaryOptions) -> Iterator[Fac
             yield Fact(f"parameters of its own: {format_list(own, _MAX_CHILDREN)}")
 
 
-def _describe_torch_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
-    count = f"{len(dataset):,} items" if hasattr(type(dataset), "__len__") else "items not counted"
-    yield Fact(f"{count}, not read")
-    names = [name for name in vars(dataset) if not name.startswith("_")]
-    if names:
-        yield Fact(f"attributes: {format_list(names, options.columns)}")
-
-
-def _describe_data_loader(loader: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield Fact(f"batches of {loader.batch_size}, {loader.num_workers} workers, not read")
-    dataset = loader.dataset
-    count = f" of {len(dataset):,} items" if hasattr(type(dataset), "__len__") else ""
-    yield Fact(f"dataset {type(dataset).__name__}{count}, {type(loader.sampler).__name__}")
-
-
-def _describe_optimizer(optimizer: Any, options: SummaryOptions) -> Iterator[Fact]:
-    groups = optimizer.param_groups
-    count = sum(parameter.numel() for group in groups for parameter in group["params"])
-    yield Fact(f"groups: {len(groups)}, {count:,} parameters, {len(optimizer.state)} with state")
-    for group in groups[:3]:
-        settings = {name: value for name, value in group.items() if name != "params" and value not in (None, False)}
-        shown = format_list([f"{name}={options.short(value)}" for name, value in settings.items()], 12)
-        yield Fact(f"  {shown}", shows=True, schema=f"  set: {format_list(list(settings), 12)}")
-
-
 def _describe_other_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe a tensor of JAX or TensorFlow. Its values are read only in this machine's memory, once computed."""
     dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
@@ -143,9 +118,6 @@ FAMILY = TypeFamily(
     {
         "torch.Tensor": _describe_torch_tensor,
         "torch.Module": _describe_torch_module,
-        "torch.Dataset": _describe_torch_dataset,
-        "torch.DataLoader": _describe_data_loader,
-        "torch.Optimizer": _describe_optimizer,
         **dict.fromkeys(_OTHER_TENSORS, _describe_other_tensor),
         "keras.Layer": _describe_keras_layer,
     },
