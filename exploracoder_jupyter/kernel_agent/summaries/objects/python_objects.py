@@ -8,8 +8,8 @@ data.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
@@ -17,6 +17,7 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import PlainText
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, import_path, mro, type_path
+from exploracoder_jupyter.kernel_agent.reporting.object_signatures import format_signature
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
@@ -127,26 +128,11 @@ def _unwrap_function(member: Any) -> Callable[..., Any] | None:
 
 def _format_signature(function: Callable[..., Any], options: SummaryOptions | None) -> str:
     """Format the parameters without `self`. Defaults are shown only if `options` is given: a default can be data."""
-    import inspect
-
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return "(...)"
-    parameters = []
-    for name, parameter in signature.parameters.items():
-        if name in ("self", "cls"):
-            continue
-        default = parameter.default
-        if default is not parameter.empty:
-            default = PlainText(options.short(default) if options else "...")
-        parameters.append(parameter.replace(default=default, annotation=_format_annotation(parameter.annotation)))
-    returned = _format_annotation(signature.return_annotation)
-    return str(signature.replace(parameters=parameters, return_annotation=returned))
+    return format_signature(function, options.short if options else lambda _default: "...", _format_annotation)
 
 
 def _format_annotation(annotation: Any) -> Any:
-    if annotation is getattr(sys.modules.get("inspect"), "_empty", None):
+    if annotation is inspect.Parameter.empty:
         return annotation
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
     return PlainText(truncate(_LITERAL.sub("...", text), 60))
