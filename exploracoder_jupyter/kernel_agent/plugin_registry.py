@@ -77,11 +77,11 @@ def clear() -> None:
 
 
 def _read_source_tree() -> list[Plugin]:
-    import tomllib
-
     project: dict[str, Any] = {}
     path = os.path.join(_HOME, "pyproject.toml")
-    with suppress(OSError, KeyError, tomllib.TOMLDecodeError), open(path, "rb") as file:
+    with suppress(OSError, KeyError, ValueError, ImportError), open(path, "rb") as file:
+        import tomllib  # from Python 3.11; a kernel may be older, and finds an archive here
+
         project = tomllib.load(file)["project"]
     return [
         Plugin(group.removeprefix(PREFIX), name, value, PACKAGE, project["version"])

@@ -8,6 +8,5 @@ by Jupyter messages and gives each an address that survives a restart.
 
 from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner
 from exploracoder_jupyter.provisioner.fork_server import ForkServer, open_fork
-from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
-__all__ = ["ForkProvisioner", "ForkServer", "RunningKernel", "open_fork"]
+__all__ = ["ForkProvisioner", "ForkServer", "open_fork"]

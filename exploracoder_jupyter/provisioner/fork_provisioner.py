@@ -25,7 +25,6 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.provisioner.fork_server import ForkServer
-from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
 
 
 class ForkProvisioner(KernelProvisionerBase):
@@ -106,8 +105,7 @@ class ForkProvisioner(KernelProvisionerBase):
             sandbox = TypeAdapter(Sandbox).validate_python({**self.sandbox})
         except ValidationError as error:
             raise KernelError(f"The kernelspec's config.sandbox is not valid: {error.errors()[0]['msg']}.") from error
-        kernel = RunningKernel(Path(self.connection_file).expanduser())
-        return ForkServer(kernel, self.confined, sandbox)
+        return ForkServer(Path(self.connection_file).expanduser(), self.confined, sandbox)
 
     async def _end_fork(self) -> None:
         if self._server and self._server.fork:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +29,15 @@ from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import open_context
-from exploracoder_jupyter.provisioner.running_kernel import RunningKernel
+from exploracoder_jupyter.provisioner.running_kernel import find_working_directory, request_fork
 
 
 @dataclass(slots=True)
 class ForkServer:
     """Serves at most one fork of a kernel at a time. Await `close` in the end."""
 
-    kernel: RunningKernel
+    kernel: Path
+    """The connection file of the running kernel."""
     confined: bool = True
     """Whether the fork is isolated like an experiment; otherwise it may do whatever the kernel may."""
     sandbox: Sandbox = field(default_factory=Sandbox)
@@ -72,7 +74,7 @@ class ForkServer:
     async def start(self) -> None:
         """Fork the kernel in its present state. Raises KernelError: the kernel could not be forked; MissingRequirement:
         the settings require something that this machine cannot provide."""
-        workdir = await self.kernel.working_directory()
+        workdir = await find_working_directory(self.kernel)
         async with AsyncExitStack() as stack:
             launcher = await stack.enter_async_context(open_launcher(self.sandbox, workdir=workdir))
             snapshot, level = Snapshot(workdir, workdir, (), ()), SandboxLevel("open")
@@ -82,7 +84,7 @@ class ForkServer:
             self.level = level
             context = stack.enter_context(open_context())
             forker = Forker(ForkRequestBuilder(launcher, snapshot, level, watched=False), context)
-            root = await forker.root(self.kernel.fork, chdir=None)
+            root = await forker.root(partial(request_fork, self.kernel), chdir=None)
             stack.push_async_callback(_end_and_release, root)
             order = forker.orders.branch(1, root.home)
             order["connection"]["key"] = self.key
@@ -128,7 +130,7 @@ async def open_fork(
 ) -> AsyncIterator[ForkServer]:
     """Serve a fork of the running kernel with this connection file until the block is left. Raises KernelError: the
     kernel could not be forked."""
-    server = ForkServer(RunningKernel(connection_file), confined, sandbox or Sandbox())
+    server = ForkServer(connection_file, confined, sandbox or Sandbox())
     try:
         await server.start()
         yield server

@@ -10,7 +10,6 @@ import ast
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,37 +23,33 @@ _DESCRIBE: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_e
 _FORK: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpoint', fromlist=['_']).fork({address!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class RunningKernel:
-    """A kernel that was started elsewhere."""
+async def find_working_directory(connection_file: Path) -> Path:
+    """Return the kernel's working directory. Raises KernelError: the kernel does not answer, lacks this package or must
+    not be forked."""
+    description = json.loads(await _evaluate(connection_file, _DESCRIBE))
+    if description["refused"]:
+        raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
+    return Path(description["folder"])
 
-    connection_file: Path
 
-    async def working_directory(self) -> Path:
-        """Return the kernel's working directory. Raises KernelError: the kernel does not answer, lacks this package, or
-        must not be forked."""
-        description = json.loads(await self._evaluate(_DESCRIBE))
-        if description["refused"]:
-            raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
-        return Path(description["folder"])
+async def request_fork(connection_file: Path, address: str) -> None:
+    """Ask the kernel to fork itself; the child connects to the UNIX socket at the address. Raises KernelError: the
+    kernel does not fork."""
+    await _evaluate(connection_file, _FORK.format(address=address))
 
-    async def fork(self, address: str) -> None:
-        """Ask the kernel to fork itself; the child connects to the UNIX socket at the address. Raises KernelError: the
-        kernel does not fork."""
-        await self._evaluate(_FORK.format(address=address))
 
-    async def _evaluate(self, expression: str) -> str:
-        """Evaluate the expression in the kernel and return its text."""
-        async with _client(self.connection_file) as client:
-            try:
-                with anyio.fail_after(_SECONDS):
-                    answer = await _evaluate_unaborted(client, expression)
-            except TimeoutError as error:
-                raise KernelError(f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone.") from error
-        if answer.get("status") != "ok":
-            problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
-            raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")
-        return str(ast.literal_eval(answer["data"]["text/plain"]))
+async def _evaluate(connection_file: Path, expression: str) -> str:
+    """Evaluate the expression in the kernel and return its text."""
+    async with _client(connection_file) as client:
+        try:
+            with anyio.fail_after(_SECONDS):
+                answer = await _evaluate_unaborted(client, expression)
+        except TimeoutError as error:
+            raise KernelError(f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone.") from error
+    if answer.get("status") != "ok":
+        problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
+        raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")
+    return str(ast.literal_eval(answer["data"]["text/plain"]))
 
 
 async def _evaluate_unaborted(client: AsyncKernelClient, expression: str) -> dict[str, Any]:

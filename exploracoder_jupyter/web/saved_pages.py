@@ -37,7 +37,7 @@ _SAVED_FROM = re.compile(r"<!--\s*saved from url=\(\d+\)(\S+)\s*-->")
 
 
 class SavedPages:
-    """Searches and reads saved pages; satisfies `web_types.SearchEngine` and `web_types.PageReader`.
+    """Searches and reads saved pages.
 
     A page is identified by the address that it was saved from, if the file contains it, otherwise by its path in the
     folder.

@@ -26,71 +26,57 @@ _SUMMARIES = ("content", "snippet", "summary", "description", "body", "text")
 _MAX_VALUES = 20_000
 
 
-class DuckDuckGo:
-    """DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself."""
+async def search_duckduckgo(query: str, most: int) -> Sequence[SearchHit]:
+    """Search DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself.
 
-    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first. Raises WebError if the package is missing or can no longer search
-        DuckDuckGo, or the search fails.
-        """
-        return await anyio.to_thread.run_sync(self._find, query, most, abandon_on_cancel=True)
-
-    def _find(self, query: str, most: int) -> list[SearchHit]:
-        try:
-            from ddgs import DDGS
-            from ddgs.engines import ENGINES
-        except ImportError as error:
-            remedy = "`pip install 'exploracoder-jupyter[web]'` installs it"
-            raise WebError(f"Searching with DuckDuckGo needs the package ddgs: {remedy}.") from error
-        if "duckduckgo" not in ENGINES["text"]:  # ddgs would query all other engines without the user's knowledge
-            raise WebError("This version of ddgs cannot search DuckDuckGo.")
-        try:
-            found = DDGS(timeout=_SECONDS).text(query, max_results=most, backend="duckduckgo")
-        except Exception as error:  # ddgs passes on the exceptions of its dependencies
-            if "No results" in str(error):
-                return []
-            raise WebError(f"Searching DuckDuckGo failed ({type(error).__name__}).") from error
-        hits = (SearchHit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
-        return [hit for hit in hits if origin_of(hit.address)]
+    Raises WebError if the package can no longer search DuckDuckGo, or the search fails.
+    """
+    return await anyio.to_thread.run_sync(_search_duckduckgo, query, most, abandon_on_cancel=True)
 
 
-class SearXNG:
-    """A SearXNG server that returns JSON; `address` is that of the server or of its search page."""
+def _search_duckduckgo(query: str, most: int) -> list[SearchHit]:
+    from ddgs import DDGS  # installed by an extra, which is checked when the web is opened
+    from ddgs.engines import ENGINES
 
-    def __init__(self, http: HttpClient, address: str) -> None:
-        self._http = http
-        base = address.rstrip("/")
-        self._address = base if base.endswith("/search") else f"{base}/search"
-
-    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first. Raises WebError if the server cannot be reached or does not return JSON."""
-        url = f"{self._address}?{urlencode({'q': query, 'format': 'json'})}"
-        try:
-            answer = await self._http.get(url, _JSON, trusted=origin_of(url))
-        except WebError as error:
-            hint = " Its settings must list `json` under `search: formats`." if error.status == 403 else ""
-            raise WebError(f"{error}{hint}") from error
-        return _from_json(answer.text, answer.address)[:most]
+    if "duckduckgo" not in ENGINES["text"]:  # ddgs would query all other engines without the user's knowledge
+        raise WebError("This version of ddgs cannot search DuckDuckGo.")
+    try:
+        found = DDGS(timeout=_SECONDS).text(query, max_results=most, backend="duckduckgo")
+    except Exception as error:  # ddgs passes on the exceptions of its dependencies
+        if "No results" in str(error):
+            return []
+        raise WebError(f"Searching DuckDuckGo failed ({type(error).__name__}).") from error
+    hits = (SearchHit(item.get("title", ""), item.get("href", ""), item.get("body", "")) for item in found)
+    return [hit for hit in hits if origin_of(hit.address)]
 
 
-class UrlTemplate:
-    """A site searched at a URL that contains `{query}`; it returns JSON or a page of links."""
+async def search_searxng(query: str, most: int, *, http: HttpClient, address: str) -> Sequence[SearchHit]:
+    """Search with a SearXNG server; `address` is that of the server or of its search page.
 
-    def __init__(self, http: HttpClient, template: str) -> None:
-        self._http = http
-        self._template = template
+    Raises WebError if the server cannot be reached or does not return JSON.
+    """
+    page = f"{address.rstrip('/').removesuffix('/search')}/search"
+    url = f"{page}?{urlencode({'q': query, 'format': 'json'})}"
+    try:
+        answer = await http.get(url, _JSON, trusted=origin_of(url))
+    except WebError as error:
+        hint = " Its settings must list `json` under `search: formats`." if error.status == 403 else ""
+        raise WebError(f"{error}{hint}") from error
+    return _from_json(answer.text, answer.address)[:most]
 
-    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first. Raises WebError if the site cannot be reached, or returns neither JSON nor
-        a page.
-        """
-        url = self._template.replace("{query}", quote_plus(query))
-        answer = await self._http.get(url, (*_JSON, "text/html"), trusted=origin_of(url))
-        if answer.type == "text/html":
-            found = await anyio.to_thread.run_sync(_from_page, answer.text, answer.address)
-        else:
-            found = _from_json(answer.text, answer.address)
-        return found[:most]
+
+async def search_by_template(query: str, most: int, *, http: HttpClient, template: str) -> Sequence[SearchHit]:
+    """Search any site at a URL that contains `{query}`.
+
+    Raises WebError if the site cannot be reached, or returns neither JSON nor a page of links.
+    """
+    url = template.replace("{query}", quote_plus(query))
+    answer = await http.get(url, (*_JSON, "text/html"), trusted=origin_of(url))
+    if answer.type == "text/html":
+        found = await anyio.to_thread.run_sync(_from_page, answer.text, answer.address)
+    else:
+        found = _from_json(answer.text, answer.address)
+    return found[:most]
 
 
 def _from_json(text: str, base: str) -> list[SearchHit]:

@@ -44,16 +44,16 @@ class WebSource:
 
     def __init__(
         self,
-        provider: SearchEngine,
-        reader: PageReader,
+        find: SearchEngine,
+        read: PageReader,
         cache: WebCache | None,
         *,
         name: str,
         say: Callable[[str], None],
         clean: Callable[[str], str] = str,
     ) -> None:
-        self._provider = provider
-        self._reader = reader
+        self._find = find
+        self._read = read
         self._cache = cache
         self._name = name
         self._say = say
@@ -96,7 +96,7 @@ class WebSource:
     async def _first_passages(self, hits: Sequence[SearchHit], query: str) -> list[Passage]:
         for hit in hits:
             try:
-                page = await self._reader.read(hit.address)
+                page = await self._read(hit.address)
             except WebError:
                 continue  # try the next hit; sites often refuse robots
             passages = await anyio.to_thread.run_sync(_passages, page, hit, query, abandon_on_cancel=True)
@@ -114,7 +114,7 @@ class WebSource:
             self._warn_once(f"The web was searched {_MAX_QUERIES} times in this run, which is the limit.")
             return []
         self._left -= 1
-        hits = list(await self._provider.find(query, _MAX_HITS))
+        hits = list(await self._find(query, _MAX_HITS))
         self._failures = 0
         if hits and self._cache:
             body = json.dumps([asdict(hit) for hit in hits])

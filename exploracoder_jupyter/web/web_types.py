@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 MAX_PAGE_BYTES: Final = 2_000_000
 PageFormat = Literal["html", "markdown", "text", "questions"]
@@ -39,17 +39,7 @@ class WebError(Exception):
         """HTTP status of the reply; 0 without a reply."""
 
 
-class SearchEngine(Protocol):
-    """A search engine. Implementations: DuckDuckGo, SearXNG, a URL template, a folder."""
-
-    async def find(self, query: str, most: int) -> Sequence[SearchHit]:
-        """Return the best hits, best first. Raises WebError if the search fails."""
-        ...
-
-
-class PageReader(Protocol):
-    """Reads the page that a hit points to."""
-
-    async def read(self, address: str) -> Page:
-        """Return the page. Raises WebError if it cannot be read, or must not be."""
-        ...
+SearchEngine = Callable[[str, int], Awaitable[Sequence[SearchHit]]]
+"""Returns the best hits for a query, at most so many, best first. Raises WebError if the search fails."""
+PageReader = Callable[[str], Awaitable[Page]]
+"""Returns the page at the address of a hit. Raises WebError if it cannot be read, or must not be."""

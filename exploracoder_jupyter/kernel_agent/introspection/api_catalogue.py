@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.api_row import (
@@ -19,7 +19,6 @@ from exploracoder_jupyter.kernel_agent.introspection.call_signatures import (
     call_signature,
     property_type,
 )
-from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
 
 CALLABLE_KINDS = ("function", "method", "class")
 MAX_MODULE_PATHS = 6
@@ -88,13 +87,12 @@ class Catalogue:
                 first["aliases"] += [row["path"], *row["aliases"]]
         yield from shared.values()
 
-    def fill_from_stubs(self, stubs: Stubs) -> None:
-        """Take signatures that are unknown otherwise from stubs."""
+    def fill_signatures(self, find: Callable[[str], CallSignature]) -> None:
+        """Take signatures that are unknown otherwise from what this finds at one of the paths."""
         for entry in self.objects.values():
             if entry.kind in CALLABLE_KINDS and entry.call.signature in UNKNOWN_SIGNATURES:
                 paths = filter(None, [definition_path(entry.value), *(path for _, path in sorted(entry.paths))])
-                calls = (stubs.call_signature(path) for path in paths)
-                entry.call = next((call for call in calls if call.signature), entry.call)
+                entry.call = next((call for call in map(find, paths) if call.signature), entry.call)
 
     def _module_aliases(self, path: str) -> Iterator[str]:
         """Yield the paths of an object that result from other paths of its modules."""

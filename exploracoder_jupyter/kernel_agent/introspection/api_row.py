@@ -10,6 +10,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import CallSignature
@@ -26,17 +27,18 @@ documentation; internal, as some module contains the object for its own use.
 MAX_INTERNAL_PATHS = 5
 
 
+@dataclass(eq=False)
 class PublicObject:
     """One public object and the paths by which it can be reached."""
 
-    def __init__(self, value: Any, kind: str, doc: str, call: CallSignature) -> None:
-        self.value = value  # kept alive: rows are keyed by identity
-        self.kind = kind
-        self.doc = doc
-        self.call = call
-        self.paths: list[tuple[Rank, str]] = []
-        self.pinned = ""
-        """The path under which its members were listed, and which it therefore keeps."""
+    value: Any
+    """Kept alive: rows are keyed by identity."""
+    kind: str
+    doc: str
+    call: CallSignature
+    paths: list[tuple[Rank, str]] = field(default_factory=list)
+    pinned: str = ""
+    """The path under which its members were listed, and which it therefore keeps."""
 
     @property
     def path(self) -> str:

@@ -19,7 +19,7 @@ from exploracoder_jupyter.kernel_agent.introspection.api_row import MAX_DOC, doc
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import library_root
 from exploracoder_jupyter.kernel_agent.introspection.object_walker import ApiWalker
 from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
-from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import Stubs
+from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import signature_in_stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit
 
@@ -52,7 +52,7 @@ def walk(
     walker.run(module)
     if not walker.catalogue.objects and _walk_stubs(name, emit):
         return True
-    walker.catalogue.fill_from_stubs(Stubs())
+    walker.catalogue.fill_signatures(signature_in_stubs)
     for row in walker.catalogue.rows():
         emit({"api": row})
     version, doc = string_attribute(module, "__version__") or "", documentation(module)[:MAX_DOC]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from typing import NamedTuple
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import MAX_SIGNATURE, CallSignature
@@ -49,36 +50,41 @@ def read_stub(module: str, file: str) -> Stub | None:
     return None
 
 
-class Stubs:
-    """The stubs of one library; each file is read on first use."""
+def find_definition(
+    read: Callable[[str], Stub | None], module: str, name: str, depth: int = 0
+) -> tuple[str, str] | None:
+    """Return the module in which a name of this one is defined, and its name there; `read` returns stubs by module."""
+    stub = read(module)
+    node = stub.names.get(name) if stub else None
+    if stub is None or node is None or depth > MAX_IMPORT_DEPTH:
+        return None
+    if not isinstance(node, ast.ImportFrom):
+        return module, name
+    return find_definition(read, *stub.imported(node, name), depth + 1)
 
-    def __init__(self) -> None:
-        self._stubs: dict[str, Stub | None] = {}
 
-    def call_signature(self, path: str) -> CallSignature:
-        """Return how the function, method or class at this path is called according to the stubs; empty if unknown."""
-        parts = path.split(".")
-        for length in range(len(parts) - 1, 0, -1):
-            if self._read(".".join(parts[:length])):
-                node = self._find(".".join(parts[:length]), parts[length:])
-                return call_signature(node) if node else CallSignature()
-        return CallSignature()
+def signature_in_stubs(path: str) -> CallSignature:
+    """Return how the function, method or class at this path is called according to the stubs; empty if unknown."""
+    parts = path.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        if _read_installed(".".join(parts[:length])):
+            node = _find_callable(".".join(parts[:length]), parts[length:])
+            return call_signature(node) if node else CallSignature()
+    return CallSignature()
 
-    def _find(self, module: str, names: list[str], depth: int = 0) -> ast.stmt | None:
-        stub = self._read(module)
-        node = stub.names.get(names[0]) if stub else None
-        if stub and isinstance(node, ast.ImportFrom) and depth < MAX_IMPORT_DEPTH:
-            origin, original = stub.imported(node, names[0])
-            return self._find(origin, [original, *names[1:]], depth + 1)
-        for name in names[1:]:
-            node = definitions_by_name(node.body).get(name) if isinstance(node, ast.ClassDef) else None
-        return constructor(node) if isinstance(node, ast.ClassDef) else node
 
-    def _read(self, module: str) -> Stub | None:
-        if module not in self._stubs:
-            stubs = (read_stub(module, file) for file in _stub_files(module))
-            self._stubs[module] = next(filter(None, stubs), None)
-        return self._stubs[module]
+def _find_callable(module: str, names: list[str]) -> ast.stmt | None:
+    found = find_definition(_read_installed, module, names[0])
+    stub = _read_installed(found[0]) if found else None
+    node = stub.names[found[1]] if stub and found else None
+    for name in names[1:]:
+        node = definitions_by_name(node.body).get(name) if isinstance(node, ast.ClassDef) else None
+    return constructor(node) if isinstance(node, ast.ClassDef) else node
+
+
+@cache
+def _read_installed(module: str) -> Stub | None:
+    return next(filter(None, (read_stub(module, file) for file in _stub_files(module))), None)
 
 
 def _stub_files(module: str) -> Iterator[str]:

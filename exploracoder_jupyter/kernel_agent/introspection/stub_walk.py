@@ -20,11 +20,11 @@ from exploracoder_jupyter.kernel_agent.introspection.module_locations import STU
 from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import (
     INIT_FILE,
-    MAX_IMPORT_DEPTH,
     Stub,
     call_signature,
     constructor,
     definitions_by_name,
+    find_definition,
     read_stub,
 )
 
@@ -52,8 +52,7 @@ def stub_rows(name: str) -> Iterator[dict[str, Any]]:
     paths: dict[tuple[str, str], list[str]] = {}
     for module, stub in stubs.items():
         for exported in _public_names(stub) if is_public_path(module) else ():
-            found = _find_definition(stubs, module, exported)
-            if found:
+            if found := find_definition(stubs.get, module, exported):
                 paths.setdefault(found, []).append(f"{module}.{exported}")
     for (module, original_name), known_paths in paths.items():
         path, *others = sorted(known_paths, key=lambda item: (item.count("."), item))
@@ -86,16 +85,6 @@ def _public_names(stub: Stub) -> list[str]:
     public = {item.asname for item in imports if item.asname == item.name}
     public |= {name for name, node in stub.names.items() if not isinstance(node, ast.ImportFrom)}
     return [name for name in stub.names if name in public and not name.startswith("_")]
-
-
-def _find_definition(stubs: dict[str, Stub], module: str, name: str, depth: int = 0) -> tuple[str, str] | None:
-    stub = stubs.get(module)
-    node = stub.names.get(name) if stub else None
-    if stub is None or node is None or depth > MAX_IMPORT_DEPTH:
-        return None
-    if not isinstance(node, ast.ImportFrom):
-        return module, name
-    return _find_definition(stubs, *stub.imported(node, name), depth + 1)
 
 
 def _rows(path: str, node: ast.stmt, aliases: list[str]) -> Iterator[dict[str, Any]]:

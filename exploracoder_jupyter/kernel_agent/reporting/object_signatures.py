@@ -7,7 +7,9 @@ are shown as `...`.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -52,26 +54,37 @@ def is_callable(value: Any) -> bool:
 
 
 def _signature(value: Any) -> str:
-    """Return the parameters without annotations and without `self`; `(...)` if they are unknown."""
+    """Return the parameters without annotations; defaults in the user's code may be user data."""
+    module = module_of(value) if issubclass(type(value), type) else getattr(value, "__module__", "")
+    format_default = partial(_format_default, data=module in _USER_MODULES)
+    return truncate(format_signature(_inspection_target(value), format_default), _MAX_SIGNATURE)
+
+
+def _format_default(default: Any, *, data: bool) -> str:
+    """Format a default that is a plain constant; with `data`, only None and booleans."""
+    constant = type(default) in _CONSTANTS or (type(default) is str and len(default) <= 30)
+    return repr(default) if constant and (not data or type(default) in (bool, type(None))) else "..."
+
+
+def format_signature(
+    function: Any,
+    format_default: Callable[[Any], str],
+    format_annotation: Callable[[Any], Any] = lambda _annotation: inspect.Parameter.empty,
+) -> str:
+    """Return a function's parameters without `self`, and its result; `(...)` if they are unknown."""
     try:
-        parameters = list(inspect.signature(_inspection_target(value)).parameters.values())
+        signature = inspect.signature(function)
     except (ValueError, TypeError, AttributeError):
         return "(...)"
+    parameters = list(signature.parameters.values())
     if parameters and parameters[0].name in ("self", "cls"):
         del parameters[0]
-    module = module_of(value) if issubclass(type(value), type) else getattr(value, "__module__", "")
-    shown = [_plain_parameter(parameter, data=module in _USER_MODULES) for parameter in parameters]
-    return truncate(str(inspect.Signature(shown)), _MAX_SIGNATURE)
-
-
-def _plain_parameter(parameter: inspect.Parameter, *, data: bool) -> inspect.Parameter:
-    """Remove the annotation. With `data`, the default may contain user data, unless it is None or a boolean."""
-    default = parameter.default
-    if default is not parameter.empty:
-        constant = type(default) in _CONSTANTS or (type(default) is str and len(default) <= 30)
-        visible = constant and (not data or type(default) in (bool, type(None)))
-        default = PlainText(repr(default) if visible else "...")
-    return parameter.replace(annotation=parameter.empty, default=default)
+    shown = []
+    for parameter in parameters:
+        default = parameter.default
+        default = default if default is parameter.empty else PlainText(format_default(default))
+        shown.append(parameter.replace(default=default, annotation=format_annotation(parameter.annotation)))
+    return str(signature.replace(parameters=shown, return_annotation=format_annotation(signature.return_annotation)))
 
 
 def _inspection_target(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Adds text for a model to displayed values: `text/llm+plain`, and the same without data.
 
 The formatter is a regular IPython formatter, so printers can be registered with it (`for_type`, `for_type_by_name`),
-and its method is `_repr_llm_`. If another one is already registered, it stays and is also used for values that are not
-displayed. It never makes a display fail or wait long.
+and its method is `_repr_llm_`. If another one is already registered, it stays, and its printers count. It never makes
+a display fail or wait long.
 """
 
 from __future__ import annotations
@@ -71,16 +71,11 @@ def install(shell: Any) -> tuple[Summarizer, DisplaySummaries]:
     `active_types` is left alone: added formatters are enabled already, and setting it would enable or disable others.
     """
     formatters = shell.display_formatter.formatters
-    existing = formatters.get(LLM)
-    own_formatter = None if existing is not None else _create_formatter(shell, LLM)
-    summarizer = Summarizer(existing if own_formatter is None else own_formatter, foreign=own_formatter is None)
+    own, schema = (_create_formatter(shell, mime) for mime in (LLM, SCHEMA))
+    summarizer = Summarizer(formatters.setdefault(LLM, own))
     displays = DisplaySummaries(summarizer)
-    if own_formatter is not None:
-        own_formatter.render = displays.text
-        formatters[LLM] = own_formatter
-    if SCHEMA not in formatters:
-        schema_formatter = formatters[SCHEMA] = _create_formatter(shell, SCHEMA)
-        schema_formatter.render = displays.schema
+    own.render, schema.render = displays.text, displays.schema
+    formatters.setdefault(SCHEMA, schema)
     return summarizer, displays
 
 

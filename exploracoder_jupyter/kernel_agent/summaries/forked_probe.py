@@ -28,7 +28,6 @@ SECONDS_ALL = 1.5
 _GRACE_SECONDS = 0.1
 """Lets the child's own timer fire first."""
 _MAX_BYTES = 4_000_000
-_LENGTH_BYTES = 4
 _exit, _wait, _kill = os._exit, os.waitpid, os.kill
 _pipe, _read, _write, _close = os.pipe, os.read, os.write, os.close
 """The original functions: code that ran since may have replaced them, and a child must always exit."""
@@ -171,8 +170,7 @@ class _NullStream(io.TextIOBase):
 
 
 def _send(write_fd: int, piece: list[Any]) -> None:
-    data = json.dumps(piece).encode()
-    data = len(data).to_bytes(_LENGTH_BYTES, "big") + data
+    data = json.dumps(piece).encode() + b"\n"
     while data:
         data = data[_write(write_fd, data) :]
 
@@ -193,7 +191,7 @@ def _receive(frames: _Frames, count: int, each: float, deadline: float) -> list[
 
 
 class _Frames:
-    """Reads frames from the pipe. The child's end is not trusted: code that ran there could write anything to it."""
+    """Reads lines of JSON from the pipe. They are not trusted: code that ran in the child could write anything."""
 
     def __init__(self, read_fd: int) -> None:
         self._read_fd, self._data, self._bytes_left = read_fd, b"", _MAX_BYTES
@@ -202,16 +200,7 @@ class _Frames:
 
     def next(self, limit: float) -> list[Any] | None:
         """Return the next frame, or None at the end, on an error, or when no time is left."""
-        size = self._read_bytes(_LENGTH_BYTES, limit)
-        data = self._read_bytes(int.from_bytes(size, "big"), limit) if size else None
-        try:
-            frame = json.loads(data) if data else None
-        except (ValueError, RecursionError):
-            return None
-        return frame if isinstance(frame, list) else None
-
-    def _read_bytes(self, count: int, limit: float) -> bytes | None:
-        while len(self._data) < count:
+        while b"\n" not in self._data:
             remaining = limit - time.monotonic()
             if remaining <= 0 or self._bytes_left <= 0 or not self._poll.poll(1000 * remaining):
                 return None
@@ -220,8 +209,12 @@ class _Frames:
                 return None
             self._data += data
             self._bytes_left -= len(data)
-        data, self._data = self._data[:count], self._data[count:]
-        return data
+        line, _, self._data = self._data.partition(b"\n")
+        try:
+            frame = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        return frame if isinstance(frame, list) else None
 
 
 def _reap(child: int) -> int:

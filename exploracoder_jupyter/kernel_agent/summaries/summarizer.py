@@ -17,20 +17,22 @@ from itertools import repeat
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, mro, type_path
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, plugin_summarizers, summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH, Draft, with_note
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import is_builtin
 
+MAX_LENGTH = 600
+"""Maximum characters in the summary of a value, unless its type family allows more."""
+_LAST_LINE_LENGTH = len("\n  ... 1,000 more cut")
+_MIN_SHORTENED = 60
+"""A fact that does not fit is shortened to the remaining space if at least this many characters remain."""
 _COUNT_SECONDS = 0.02
 """Maximum time to count omitted facts and to look for ones that still fit in the schema."""
 _MAX_INLINE_LENGTH = 100_000
-_bases = type.__dict__["__mro__"].__get__
-_dict = type.__dict__["__dict__"].__get__
 _NOTES = {"late": "to tell more takes too long", "died": "to tell more ends the process"}
 
 
@@ -45,12 +47,9 @@ class Summary(NamedTuple):
 class Summarizer:
     """Summarizes values, in a forked child where their code must run."""
 
-    def __init__(self, formatter: Any = None, *, foreign: bool = False) -> None:
-        """Use the formatter for `text/llm+plain`.
-
-        A formatter that is not ours (`foreign`) is called itself; otherwise only the printers registered with it are.
-        """
-        self._formatter, self._foreign = formatter, foreign
+    def __init__(self, formatter: Any = None) -> None:
+        """Use the printers that are registered with the formatter for `text/llm+plain`."""
+        self._formatter = formatter
         plugin_summarizers.find_plugins()
 
     def tell(self, values: Sequence[Any], *, seconds: float = forked_probe.SECONDS_ALL) -> list[Summary]:
@@ -81,23 +80,17 @@ class Summarizer:
 
     def _custom_text(self, value: Any) -> str | None:
         """Return the text of a registered printer or of the class's own `_repr_llm_`, if any."""
-        if self._foreign:
-            return _as_text(self._formatter(value))
         printer = self.printer(type(value))
         if printer is not None:
             return _as_text(printer(value))
-        has_method = any("_repr_llm_" in _dict(cls) for cls in _bases(type(value)))
+        has_method = any("_repr_llm_" in class_dict(cls) for cls in mro(type(value)))
         return _as_text(value._repr_llm_()) if has_method else None
 
     def printer(self, kind: type) -> Callable[[Any], Any] | None:
         """Return the printer that others have registered for values of this type."""
-        if self._formatter is None:
-            return None
-        if self._foreign:
-            return self._formatter  # type: ignore[no-any-return]
         try:
             return self._formatter.lookup_by_type(kind)  # type: ignore[no-any-return]
-        except KeyError:
+        except Exception:  # there is none, or no such formatter
             return None
 
 
@@ -121,8 +114,8 @@ def _is_harmless(value: Any) -> bool:
         return len(value) <= _MAX_INLINE_LENGTH
     if kind is ModuleType or is_builtin(value):
         return True
+    entry = summarizer_registry.find(value)
     try:
-        entry = summarizer_registry.find(value)
         return entry is not None and entry.can_describe(value, in_fork=False)
     except Exception:
         return False
@@ -138,16 +131,13 @@ def _summarize_in_process(value: Any) -> Summary:
 
 
 def _max_length(value: Any) -> int:
-    try:
-        entry = summarizer_registry.find(value)
-    except Exception:  # the class may raise anything
-        return MAX_LENGTH
+    entry = summarizer_registry.find(value)
     return entry.family.max_length if entry else MAX_LENGTH
 
 
 def _draft_summary(value: Any, facts: Iterator[Fact], send: forked_probe.Send) -> None:
     """Send the whole draft after each fact, so that the last draft received counts."""
-    text, schema = (Draft(_type_text(value), _max_length(value)) for _ in range(2))
+    text, schema = (_Draft(_type_text(value), _max_length(value)) for _ in range(2))
     note, counted, deadline = "", True, float("inf")
     try:
         for fact in facts:
@@ -164,7 +154,7 @@ def _draft_summary(value: Any, facts: Iterator[Fact], send: forked_probe.Send) -
     except BaseException as error:  # raised by the value's code: any exception is reported as a fact about the value
         note = f"to tell more raises {_type_text(error)}"
     texts = [text.finish(counted), schema.finish(counted)]
-    send([with_note(text, note) for text in texts] if note else texts)
+    send([_with_note(text, note) for text in texts] if note else texts)
 
 
 def _parse_summary(value: Any, result: forked_probe.Result) -> Summary:
@@ -174,4 +164,60 @@ def _parse_summary(value: Any, result: forked_probe.Result) -> Summary:
         last = [_type_text(value)] * 2
     text, schema = (text[: _max_length(value) + 200] for text in last)
     note = _NOTES.get(result.outcome)
-    return Summary(with_note(text, note), with_note(schema, note)) if note else Summary(text, schema)
+    return Summary(_with_note(text, note), _with_note(schema, note)) if note else Summary(text, schema)
+
+
+class _Draft:
+    """The type of a value, its first fact on the same line, and the other facts below, indented."""
+
+    def __init__(self, head: str, limit: int = MAX_LENGTH) -> None:
+        self.text = head[:MAX_LENGTH]
+        self._limit = limit
+        self._started = False
+        self._omitted = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a fact was omitted."""
+        return self._omitted > 0
+
+    def add(self, fact: str | None) -> None:
+        """Add a fact. An empty first fact leaves the first line to the type alone."""
+        separator, text = (
+            ("\n  ", _clean(fact or "").strip("\n")) if self._started else (": ", _clean(fact or "").strip())
+        )
+        self._started = True
+        if not text:
+            return
+        line = separator + text.rstrip().replace("\n", "\n    ")
+        available = self._limit - _LAST_LINE_LENGTH - len(self.text)
+        if self.full:
+            self._omitted += 1
+        elif len(line) <= available:
+            self.text += line
+        else:
+            self.text += f"{line[: available - 3]}..." if available >= _MIN_SHORTENED else ""
+            self._omitted = 1
+
+    def finish(self, counted: bool = True) -> str:
+        """Return the text, with the number of omitted facts if `counted`."""
+        if not self.full:
+            return self.text
+        return f"{self.text}\n  ... {f'{min(self._omitted, 1000):,} ' if counted else ''}more cut"
+
+
+def _with_note(text: str, note: str) -> str:
+    """Append a note line to the text; the note may exceed the text's size limit."""
+    return f"{text}\n  ({_clean(note)[:100]})"
+
+
+def _clean(text: str) -> str:
+    """Replace characters that cannot be encoded, or that a terminal should not be sent."""
+    if text.isprintable() and text.isascii():
+        return text
+    text = text[: 10 * MAX_LENGTH].encode("utf-8", "replace").decode()
+    return "".join(char if char.isprintable() or char == "\n" else _escape(char) for char in text)
+
+
+def _escape(char: str) -> str:
+    return "    " if char == "\t" else ascii(char)[1:-1]

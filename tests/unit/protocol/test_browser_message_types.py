@@ -7,13 +7,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from exploracoder_jupyter.protocol import browser_messages
+from exploracoder_jupyter.protocol import browser_messages as messages
 
 _SCRIPT = Path(__file__).parents[3] / "scripts" / "page_types.py"
-RUN = browser_messages.RunView(
-    key="1",
-    subtasks=[browser_messages.SubtaskView(id="1", title="Read", apis=[browser_messages.ApiView(path="pandas")])],
-)
+SUBTASK = messages.SubtaskView(id="1", title="Read", apis=[messages.ApiView(path="pandas")])
+RUN = messages.RunView(key="1", subtasks=[SUBTASK])
 
 
 @pytest.fixture(scope="module")
@@ -42,30 +40,19 @@ def test_it_is_current(script):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("Opening", browser_messages.Opening(runs=[RUN])),
-        (
-            "FromKernel",
-            browser_messages.CellsMessage(
-                run="1", seq=1, changes=[browser_messages.CellChange(action="remove", id="a")]
-            ),
-        ),
-        ("FromKernel", browser_messages.StateMessage(state=RUN)),
-        ("FromKernel", browser_messages.WhoMessage(run="1")),
-        ("FromKernel", browser_messages.CleanMessage(session="1")),
-        (
-            "Answer",
-            browser_messages.Welcome(request=1, runs=[RUN], traces=[browser_messages.TraceView(link="a", changed=0.5)]),
-        ),
-        (
-            "Answer",
-            browser_messages.Snapshot(request=1, run="1", seq=0, cells=[{"id": "a", "metadata": {}}], state=RUN),
-        ),
-        ("Answer", browser_messages.Done(request=1)),
+        ("Opening", messages.Opening(runs=[RUN])),
+        ("FromKernel", messages.CellsMessage(run="1", seq=1, changes=[messages.CellChange(action="remove", id="a")])),
+        ("FromKernel", messages.StateMessage(state=RUN)),
+        ("FromKernel", messages.WhoMessage(run="1")),
+        ("FromKernel", messages.CleanMessage(session="1")),
+        ("Answer", messages.Welcome(request=1, runs=[RUN], traces=[messages.TraceView(link="a", changed=0.5)])),
+        ("Answer", messages.Snapshot(request=1, run="1", seq=0, cells=[{"id": "a", "metadata": {}}], state=RUN)),
+        ("Answer", messages.Done(request=1)),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else "",
 )
 def test_a_message_from_the_kernel_has_every_field(schema, name, message):
-    sent = browser_messages.to_comm_data(message)
+    sent = messages.to_comm_data(message)
     assert valid(schema, name, sent)
     for field in sent:
         assert not valid(schema, name, {key: value for key, value in sent.items() if key != field}), field
@@ -74,7 +61,7 @@ def test_a_message_from_the_kernel_has_every_field(schema, name, message):
 def test_a_message_to_the_kernel_may_leave_out_what_has_a_default(schema):
     short = {"type": "retry", "run": "1", "subtask": "1"}
     assert valid(schema, "ToKernel", short)
-    assert browser_messages.parse_control(short) == browser_messages.RetrySubtask(run="1", subtask="1")
+    assert messages.parse_control(short) == messages.RetrySubtask(run="1", subtask="1")
 
 
 def test_a_message_to_the_kernel_names_its_type(schema):
@@ -92,8 +79,4 @@ def test_every_message_is_identified_by_its_type(schema):
 
 
 def test_names_and_version_come_along(schema):
-    assert schema["constants"] == {
-        "EVENTS": browser_messages.EVENTS,
-        "CONTROL": browser_messages.CONTROL,
-        "VERSION": browser_messages.VERSION,
-    }
+    assert schema["constants"] == {name: getattr(messages, name) for name in ("EVENTS", "CONTROL", "VERSION")}

@@ -1,4 +1,4 @@
-"""Functions, classes, and objects of classes that nothing else is known of."""
+"""Functions, classes, objects of classes that nothing else is known of, and IPython's display objects."""
 
 import abc
 import functools
@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Protocol
 import attrs
 import pydantic
 import pytest
+from IPython.display import HTML, JSON, SVG, Image, Markdown
 
 from tests.unit.summaries.described import summarize
 
@@ -208,3 +209,19 @@ def test_methods_that_are_only_declared_do_not_belong_to_the_object():
     summary = summarize(Complete())
     assert "methods: own(), inherited()" in summary.text
     assert not any(name in summary.text for name in ("promised", "left_open", "to_be_written"))
+
+
+@pytest.mark.parametrize(
+    "shown, expected",
+    [
+        (HTML("<b>seven</b> &amp; <i>eight</i>"), "HTML: 31 characters\n  seven & eight"),
+        (SVG("<svg><text>seven</text></svg>"), "SVG: 29 characters\n  seven"),
+        (Markdown("*seven*"), "Markdown: 7 characters\n  *seven*"),
+        (Image(url="http://localhost/seven"), "Image: 'http://localhost/sev"),
+        (JSON({"seven": 1}), "JSON: {'seven': 1}"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_displayed_content_is_described_without_markup(shown, expected):
+    text, schema = summarize(shown)
+    assert expected in text and "seven" not in schema

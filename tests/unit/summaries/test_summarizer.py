@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_draft import MAX_LENGTH
+from exploracoder_jupyter.kernel_agent.summaries.summarizer import MAX_LENGTH, Summarizer, Summary
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
@@ -165,23 +164,16 @@ class Formatter:
     def lookup_by_type(self, kind):
         return self.printers[kind.__name__]
 
-    def __call__(self, value):
-        return self.printers["every"](value)
-
 
 def test_what_is_registered_comes_before_what_is_known():
-    formatter = Formatter(list=lambda value: f"{len(value)} things", int=lambda value: ("a number", {"meta": 1}))
+    formatter = Formatter(
+        list=lambda value: f"{len(value)} things", int=lambda value: ("a number", {"meta": 1}), set=bad, dict=lie(None)
+    )
     assert summarize([1, 2], formatter=formatter) == Summary("list: 2 things", "list")
     assert summarize(5, formatter=formatter).text == "int: a number"
     assert summarize((1,), formatter=formatter).text == "tuple: 1 item: int\n  (1,)"
-
-
-def test_a_foreign_formatter_is_asked_for_everything_and_may_have_nothing_to_say():
-    formatter = Formatter(every=lambda value: "seen" if value else None)
-    assert summarize([1], formatter=formatter, foreign=True).text == "list: seen"
-    assert summarize([], formatter=formatter, foreign=True).text == "list: empty"
-    raising = summarize([1], formatter=Formatter(every=bad), foreign=True)
-    assert raising.text == "list\n  (to tell more raises ValueError)"
+    assert summarize({1}, formatter=formatter).text == "set\n  (to tell more raises ValueError)"
+    assert summarize({}, formatter=formatter).text == "dict: empty"
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import gzip
 import sqlite3
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from threading import Thread
@@ -120,10 +121,16 @@ async def test_only_plain_web_addresses_are_fetched(address, reason):
     assert site.asked == []
 
 
-@pytest.mark.parametrize("to", ["file:///etc/passwd", "https://[::1", "https://u:p@a.example/", "javascript:x", "\x00"])
-async def test_a_redirect_leads_to_plain_web_addresses_only(to):
-    site = Site({"https://a.example/": moved(to)})
-    await why(site)
+@pytest.mark.parametrize(
+    ("to", "reason"),
+    [
+        *((to, "") for to in ("file:///etc/passwd", "https://[::1", "https://u:p@a.example/", "javascript:x", "\x00")),
+        ("http://inner.example/admin", "private network"),
+    ],
+)
+async def test_a_redirect_leads_to_plain_public_addresses_only(to, reason):
+    site = Site({"https://a.example/": moved(to)}, {"inner.example": ["10.0.0.7"]})
+    assert reason in await why(site)
     assert set(site.asked) == {"https://a.example/"}
 
 
@@ -132,12 +139,6 @@ async def test_this_machine_is_refused_with_the_systems_own_resolver(host):
     async with HttpClient(transport=httpx2.MockTransport(Site({}))) as client:
         with pytest.raises(WebError, match=r"private network|not known|not an HTTP"):
             await client.get(f"http://{host}/", ("text/html",))
-
-
-async def test_a_redirect_into_the_private_network_is_not_followed():
-    site = Site({"https://a.example/": moved("http://inner.example/admin")}, {"inner.example": ["10.0.0.7"]})
-    assert "private network" in await why(site)
-    assert site.asked == ["https://a.example/"]
 
 
 async def test_the_connection_goes_to_the_address_that_was_checked():
@@ -281,11 +282,8 @@ async def test_a_page_is_read_where_robots_may_and_kept(tmp_path):
 async def test_robots_that_cannot_be_had(robots, read, tmp_path):
     site = Site({"https://a.example/robots.txt": httpx2.Response(robots), "https://a.example/x": "x"})
     async with http(site) as client:
-        if read:
+        with nullcontext() if read else pytest.raises(WebError):
             assert (await reader(client, tmp_path).read("https://a.example/x")).text == "x"
-        else:
-            with pytest.raises(WebError):
-                await reader(client, tmp_path).read("https://a.example/x")
 
 
 API = "https://api.stackexchange.com/2.3/questions/5"

@@ -3,8 +3,10 @@
 import inspect
 import json
 import os
+import re
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from types import ModuleType
 
 import anyio
@@ -18,17 +20,13 @@ from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
 from exploracoder_jupyter.runs.construction.source_factory import SourceContext
 from exploracoder_jupyter.runs.construction.web_source_factory import open_web_source
-from exploracoder_jupyter.web import (
-    DuckDuckGo,
-    HttpClient,
-    PageFetcher,
-    SavedPages,
-    SearXNG,
-    UrlTemplate,
-    WebCache,
-    WebSource,
-)
+from exploracoder_jupyter.web.fetching.http_client import HttpClient
+from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
+from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
+from exploracoder_jupyter.web.saved_pages import SavedPages
+from exploracoder_jupyter.web.search_engines import search_by_template, search_duckduckgo, search_searxng
+from exploracoder_jupyter.web.web_source import WebSource
 from exploracoder_jupyter.web.web_types import Page, SearchHit, WebError
 from tests.unit.web.test_fetching import Site, at_once, http
 
@@ -59,6 +57,7 @@ HTML = f"<title>Axes</title><main>{INTRO}<h2 id=s>Drop</h2><p>{SQUEEZE}</p></mai
         ("scipy.sparse.linalg.eigsh eigenvalues 1e-6", "scipy.sparse.linalg.eigsh eigenvalues 1e-6"),
         (" ... ", ""),
         ("x" * 300, ""),
+        ("word " * 1000, " ".join(["word"] * 40)),
     ],
 )
 def test_a_query_is_sent_without_what_is_private(query, sent):
@@ -75,16 +74,9 @@ async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
     )
     async with HttpClient(rate_limiter=at_once()) as client:
         for address in (httpserver.url_for(""), httpserver.url_for("/search")):
-            assert await SearXNG(client, address).find("drop axes & c", 5) == [
+            assert await search_searxng("drop axes & c", 5, http=client, address=address) == [
                 SearchHit("One", "https://a.example/1", "first")
             ]
-
-
-async def test_a_searxng_without_json_is_reported_with_the_remedy():
-    site = Site({"https://searx.example/search?q=x&format=json": httpx2.Response(403)})
-    async with http(site) as client:
-        with pytest.raises(WebError, match=r"responded with status 403\. Its settings must list `json`"):
-            await SearXNG(client, "https://searx.example/").find("x", 5)
 
 
 def json_of(value):
@@ -121,14 +113,23 @@ Two pages</a></h3><h3><a href="/find?q=drop+axes&page=2">Next results</a></h3>
 async def test_any_site_is_searched_by_its_address(answer, hits):
     site = Site({"https://docs.example/find?q=drop+axes%26": answer})
     async with http(site) as client:
-        assert await UrlTemplate(client, "https://docs.example/find?q={query}").find("drop axes&", 5) == hits
+        assert (
+            await search_by_template("drop axes&", 5, http=client, template="https://docs.example/find?q={query}")
+            == hits
+        )
 
 
-async def test_an_answer_that_is_no_json_is_reported():
-    broken = httpx2.Response(200, content=b"{", headers={"content-type": "application/json"})
-    async with http(Site({"https://docs.example/x": broken})) as client:
-        with pytest.raises(WebError, match="did not return JSON"):
-            await UrlTemplate(client, "https://docs.example/{query}").find("x", 5)
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (httpx2.Response(403), "searx.example responded with status 403. Its settings must list `json`"),
+        (httpx2.Response(200, content=b"{", headers={"content-type": "application/json"}), "did not return JSON"),
+    ],
+)
+async def test_an_answer_that_is_no_json_is_reported(answer, message):
+    async with http(Site({"https://searx.example/search?q=x&format=json": answer})) as client:
+        with pytest.raises(WebError, match=re.escape(message)):
+            await search_searxng("x", 5, http=client, address="https://searx.example/")
 
 
 def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
@@ -154,34 +155,19 @@ def fake_ddgs(monkeypatch, found, engines=("duckduckgo", "bing")):
 async def test_duckduckgo_and_no_other_engine_is_asked(monkeypatch):
     found = [{"title": "T", "href": "https://a.example/", "body": "B"}, {"title": "no address"}]
     asked = fake_ddgs(monkeypatch, found)
-    assert await DuckDuckGo().find("x", 5) == [SearchHit("T", "https://a.example/", "B")]
+    assert await search_duckduckgo("x", 5) == [SearchHit("T", "https://a.example/", "B")]
     assert asked == [("x", {"max_results": 5, "backend": "duckduckgo"})]
     fake_ddgs(monkeypatch, found, engines=("bing",))
     with pytest.raises(WebError, match="cannot search DuckDuckGo"):
-        await DuckDuckGo().find("x", 5)
+        await search_duckduckgo("x", 5)
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (RuntimeError("202 Ratelimit"), "Searching DuckDuckGo failed (RuntimeError)"),
-        (RuntimeError("No results found."), None),
-    ],
-)
-async def test_what_ddgs_raises_is_a_sentence(error, message, monkeypatch):
-    fake_ddgs(monkeypatch, error)
-    if message is None:
-        assert await DuckDuckGo().find("x", 5) == []
-    else:
-        with pytest.raises(WebError) as caught:
-            await DuckDuckGo().find("x", 5)
-        assert message in str(caught.value)
-
-
-async def test_a_missing_ddgs_is_reported_with_the_remedy(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ddgs", None)
-    with pytest.raises(WebError, match=r"pip install 'exploracoder-jupyter\[web\]'"):
-        await DuckDuckGo().find("x", 5)
+async def test_what_ddgs_raises_is_a_sentence(monkeypatch):
+    fake_ddgs(monkeypatch, RuntimeError("No results found."))
+    assert await search_duckduckgo("x", 5) == []
+    fake_ddgs(monkeypatch, RuntimeError("202 Ratelimit"))
+    with pytest.raises(WebError, match=r"Searching DuckDuckGo failed \(RuntimeError\)"):
+        await search_duckduckgo("x", 5)
 
 
 def test_the_installed_ddgs_takes_what_it_is_given():
@@ -223,8 +209,8 @@ class Shelf:
 
 
 def source(engine, pages, tmp_path, **more):
-    messages = []
-    made = WebSource(engine, Shelf(pages), WebCache(tmp_path), name="test", say=messages.append, **more)
+    messages, shelf = [], Shelf(pages)
+    made = WebSource(engine.find, shelf.read, WebCache(tmp_path), name="test", say=messages.append, **more)
     return made, messages
 
 
@@ -250,7 +236,7 @@ async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_pa
     assert item.passage.origin.startswith("https://c.example/")
     web, messages = source(engine, {"https://d.example/": HTML}, tmp_path / "other")
     assert await web.search("squeeze", 5) == []
-    assert web._reader.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
+    assert web._read.__self__.read_of == ["https://a.example/", "https://b.example/", "https://c.example/"]
     assert messages == []
 
 
@@ -273,8 +259,8 @@ async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
 async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.2)
     engine, shelf, messages = Engine(hit("a", "use squeeze")), Shelf({}), []
-    web = WebSource(engine, shelf, None, name="test", say=messages.append)
     shelf.read = lambda address: anyio.sleep(60)
+    web = WebSource(lambda *query: engine.find(*query), shelf.read, None, name="test", say=messages.append)
     assert [item.passage.text for item in await web.search("squeeze", 5)] == ["use squeeze"]
     engine.find = lambda query, most: anyio.sleep(60)
     assert await web.search("axes", 5) == ()
@@ -290,19 +276,20 @@ async def test_only_what_may_be_shared_is_sent_to_the_engine(tmp_path):
     assert engine.asked == ["squeeze"]
 
 
-async def test_failures_are_reported_once_and_end_the_searches(tmp_path):
-    engine = Engine(WebError("The engine wants fewer requests."))
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (WebError("The engine wants fewer requests."), "The engine wants fewer requests."),
+        (ZeroDivisionError(), "The web search failed (ZeroDivisionError)."),
+    ],
+)
+async def test_failures_are_reported_once_and_end_the_searches(error, message, tmp_path):
+    engine = Engine(error)
     web, messages = source(engine, {}, tmp_path)
     for query in "abcd":
         assert await web.search(query, 5) in ((), [])
-    assert messages == ["The engine wants fewer requests.", NO_MORE]
+    assert messages == [message, NO_MORE]
     assert engine.asked == ["a", "b"]
-
-
-async def test_nothing_that_happens_ends_a_run(tmp_path):
-    web, messages = source(Engine(ZeroDivisionError()), {}, tmp_path)
-    assert await web.search("a", 5) == ()
-    assert messages == ["The web search failed (ZeroDivisionError)."]
 
 
 @pytest.fixture
@@ -325,7 +312,7 @@ def saved(tmp_path):
 
 async def test_a_folder_is_searched_and_its_pages_have_their_original_addresses(saved):
     pages = SavedPages(saved)
-    web = WebSource(pages, pages, None, name="folder", say=pytest.fail)
+    web = WebSource(pages.find, pages.read, None, name="folder", say=pytest.fail)
     origins = [
         (await web.search(query, 1))[0].passage.origin for query in ("squeeze axes", "concat frames", "merge keys")
     ]
@@ -374,10 +361,6 @@ async def opened(settings, tmp_path):
     async with AsyncExitStack() as stack:
         source = await open_web(settings, tmp_path, events.append, stack)
     return source, [event.text for event in events]
-
-
-async def test_nothing_is_opened_where_the_web_is_off(tmp_path):
-    assert await opened(Retrieval(), tmp_path) == (None, [])
 
 
 @pytest.mark.parametrize(
@@ -469,8 +452,8 @@ async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
     )
     async with http(site) as client:
         cache = WebCache(tmp_path)
-        engine = SearXNG(client, "https://searx.example")
-        web = WebSource(engine, PageFetcher(client, cache), cache, name="s", say=pytest.fail)
+        engine = partial(search_searxng, http=client, address="https://searx.example")
+        web = WebSource(engine, PageFetcher(client, cache).read, cache, name="s", say=pytest.fail)
         first, second = [item.passage for item in await web.search("squeeze", 5)]
     assert first.text == f"{SQUEEZE}\n\n```\nnp.squeeze(x)\n```"
     assert (first.origin, first.licence) == ("https://stackoverflow.com/a/9", "CC BY-SA 4.0, by Ann")
@@ -487,16 +470,11 @@ async def test_a_run_searches_so_many_times(tmp_path):
 
 
 async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
-    engine, messages = Engine(hit("a")), []
-    web = WebSource(engine, Shelf({"https://a.example/": HTML}), None, name="test", say=messages.append)
+    engine, messages, shelf = Engine(hit("a")), [], Shelf({"https://a.example/": HTML})
+    web = WebSource(lambda *query: engine.find(*query), shelf.read, None, name="test", say=messages.append)
     usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)
     for query in "ab":
         with anyio.move_on_after(0.05):
             await web.search(query, 5)
     engine.find = usual
     assert len(await web.search("squeeze", 5)) == 1 and messages == []
-
-
-def test_a_query_is_short():
-    assert len(sanitize_query("word " * 1000)) <= 200
-    assert sanitize_query("word " * 1000).endswith("word")

@@ -171,14 +171,6 @@ def _describe_layout(layout: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield caption_fact(f"  {type(part).__name__}{_title_suffix(getattr(part, 'title', None))}")
 
 
-def _measure_plotly(figure: Any) -> str:
-    return f"{len(figure.data)} traces"
-
-
-def _measure_bokeh(plot: Any) -> str:
-    return f"{len(plot.renderers)} renderers"
-
-
 FAMILY = TypeFamily(
     {
         "plotly.BaseFigure": _describe_plotly,
@@ -186,5 +178,8 @@ FAMILY = TypeFamily(
         "bokeh.Plot": _describe_bokeh,
         **dict.fromkeys(("bokeh.FlexBox", "bokeh.GridBox", "bokeh.GridPlot"), _describe_layout),
     },
-    measures={"plotly.BaseFigure": _measure_plotly, "bokeh.Plot": _measure_bokeh},
+    measures={
+        "plotly.BaseFigure": lambda figure: f"{len(figure.data)} traces",
+        "bokeh.Plot": lambda plot: f"{len(plot.renderers)} renderers",
+    },
 )

@@ -168,15 +168,6 @@ def _describe_artist(artist: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield series.fact()
 
 
-def _describe_legend(legend: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield _legend_fact(legend, indent="")
-
-
-def _describe_grid(grid: Any, options: SummaryOptions) -> Iterator[Fact]:
-    """Describe a seaborn grid, which contains a figure."""
-    yield from _describe_figure(grid.figure, options)
-
-
 def _measure_figure(figure: Any) -> str:
     return f"{len(figure.axes)} axes, {sum(len(axes.get_children()) for axes in figure.axes):,} artists"
 
@@ -190,10 +181,10 @@ FAMILY = TypeFamily(
         "matplotlib.FigureBase": _describe_figure,
         "matplotlib._AxesBase": _describe_axes,
         "mpl_toolkits.Axes3D": _describe_axes,
-        "matplotlib.Legend": _describe_legend,
+        "matplotlib.Legend": lambda legend, options: iter([_legend_fact(legend, indent="")]),
         "matplotlib.Artist": _describe_artist,
         "matplotlib.Container": _describe_artist,
-        "seaborn._BaseGrid": _describe_grid,
+        "seaborn._BaseGrid": lambda grid, options: _describe_figure(grid.figure, options),
     },
     measures={
         "matplotlib.FigureBase": _measure_figure,

@@ -50,8 +50,7 @@ def _describe_band(band: Any) -> str:
     return f"{low:g} to {high:g}, mean {sum(values) / len(values):.4g}"
 
 
-def _measure_shape(image: Any) -> str:
-    return f"{image.width} x {image.height} {image.mode}"
-
-
-FAMILY = TypeFamily({"PIL.Image": _describe_image}, measures={"PIL.Image": _measure_shape})
+FAMILY = TypeFamily(
+    {"PIL.Image": _describe_image},
+    measures={"PIL.Image": lambda image: f"{image.width} x {image.height} {image.mode}"},
+)

@@ -7,7 +7,7 @@ the dicts in a list have in common (see `value_text`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -167,45 +167,36 @@ def _measure_bytes(value: bytearray) -> str:
     return f"{format_size(len(value))} #{hash(bytes(value[:_MAX_COMPARED_ITEMS]))}"
 
 
-def _exact_types(measure: Measure, *types: type) -> Measure:
-    """Restrict a measure to exact types, since the methods of a subclass could do anything."""
+def _exact_type(measure: Measure, kind: type) -> Measure:
+    """Restrict a measure to an exact type, since the methods of a subclass could do anything."""
 
     def measure_exact(value: Any) -> str:
-        return measure(value) if value_text.is_one_of(type(value), types) else type_path(value)
+        return measure(value) if type(value) is kind else type_path(value)
 
     return measure_exact
 
 
-def _describers() -> Iterator[tuple[str, Describe]]:
-    yield from streams.DESCRIBERS.items()
-    for name, base in {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}.items():
-        yield f"builtins.{name}", _collection_describer(base)
-    yield "collections.deque", _collection_describer(deque)
-    for names, describe in _DESCRIBERS.items():
-        yield from ((name, describe) for name in names)
-
-
-_DESCRIBERS: dict[tuple[str, ...], Callable[..., Iterator[Fact]]] = {
-    ("builtins.NoneType", "builtins.ellipsis", "builtins.bool"): _describe_scalar,
-    ("builtins.int", "builtins.float", "builtins.complex"): _describe_number,
-    ("builtins.str",): _describe_text,
-    ("builtins.bytes", "builtins.bytearray", "builtins.memoryview"): _describe_bytes,
-    ("builtins.dict",): _describe_mapping,
-    ("builtins.range", "decimal.Decimal", "fractions.Fraction", "uuid.UUID", "zoneinfo.ZoneInfo"): _describe_by_str,
-    tuple(f"datetime.{name}" for name in ("datetime", "date", "time", "timedelta", "timezone")): _describe_by_str,
-    ("enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"): _describe_enum,
+_BY_STR = ("builtins.range", "decimal.Decimal", "fractions.Fraction", "uuid.UUID", "zoneinfo.ZoneInfo")
+_DESCRIBERS: dict[str, Describe] = {
+    **streams.DESCRIBERS,
+    **{f"builtins.{kind.__name__}": _collection_describer(kind) for kind in (list, tuple, set, frozenset)},
+    "collections.deque": _collection_describer(deque),
+    **dict.fromkeys(("builtins.NoneType", "builtins.ellipsis", "builtins.bool"), _describe_scalar),
+    **dict.fromkeys(("builtins.int", "builtins.float", "builtins.complex"), _describe_number),
+    "builtins.str": _describe_text,
+    **dict.fromkeys(("builtins.bytes", "builtins.bytearray", "builtins.memoryview"), _describe_bytes),
+    "builtins.dict": _describe_mapping,
+    **{f"collections.{kind.__name__}": _describe_mapping for kind in value_text.MAPPINGS[1:]},
+    **dict.fromkeys(_BY_STR, _describe_by_str),
+    **{f"datetime.{name}": _describe_by_str for name in ("datetime", "date", "time", "timedelta", "timezone")},
+    **{f"enum.{name}": _describe_enum for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")},
 }
 _MEASURES: dict[str, Measure] = {
-    "builtins.list": _exact_types(_measure_items, list),
-    "builtins.dict": _exact_types(_measure_items, dict),
-    "collections.OrderedDict": _exact_types(_measure_items, *value_text.MAPPINGS),
-    "collections.defaultdict": _exact_types(_measure_items, *value_text.MAPPINGS),
-    "collections.Counter": _exact_types(_measure_items, *value_text.MAPPINGS),
-    "collections.deque": _exact_types(_measure_items, deque),
-    "builtins.set": _exact_types(_measure_length, set),
-    "builtins.bytearray": _exact_types(_measure_bytes, bytearray),
+    "builtins.list": _exact_type(_measure_items, list),
+    "builtins.dict": _exact_type(_measure_items, dict),
+    **{f"collections.{kind.__name__}": _exact_type(_measure_items, kind) for kind in value_text.MAPPINGS[1:]},
+    "collections.deque": _exact_type(_measure_items, deque),
+    "builtins.set": _exact_type(_measure_length, set),
+    "builtins.bytearray": _exact_type(_measure_bytes, bytearray),
 }
-FAMILY = TypeFamily(
-    {**dict(_describers()), **{f"collections.{kind.__name__}": _describe_mapping for kind in value_text.MAPPINGS[1:]}},
-    _MEASURES,
-)
+FAMILY = TypeFamily(_DESCRIBERS, _MEASURES)

@@ -8,14 +8,16 @@ data.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.reporting.notebook_names import import_path, type_path
+from exploracoder_jupyter.kernel_agent.introspection.call_signatures import PlainText
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, import_path, mro, type_path
+from exploracoder_jupyter.kernel_agent.reporting.object_signatures import format_signature
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
@@ -24,8 +26,6 @@ _MAX_LENGTH = 200
 _MAX_METHODS = 12
 _LITERAL = re.compile(r"""b?'(?:\\.|[^'\\])*'|b?"(?:\\.|[^"\\])*"|(?<![\w.])-?\d[\w.]*""")
 """A string or number literal within an annotation, as in `typing.Literal['north', 2]`: it may come from data."""
-_dict = type.__dict__["__dict__"].__get__
-_bases = type.__dict__["__mro__"].__get__
 _direct_bases = type.__dict__["__bases__"].__get__
 
 
@@ -33,7 +33,7 @@ def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     """Describe an object of any class."""
     kind = type(value)
     fields = stored_fields(value)
-    markers = [marker for marker in _CLASS_MARKERS if any(marker in _dict(cls) for cls in _bases(kind))]
+    markers = [marker for marker in _CLASS_MARKERS if any(marker in class_dict(cls) for cls in mro(kind))]
     if markers:
         yield Fact(f"{_CLASS_MARKERS[markers[0]]}, {format_count(len(fields), 'field')}")
     else:
@@ -63,8 +63,8 @@ def _repr_fact(value: Any, fields: int) -> Fact:
 def stored_fields(value: Any) -> dict[str, Any]:
     """Return the public attributes stored in the object's dict or slots, in the order of their definition."""
     attributes = dict(_instance_dict(value))
-    for cls in reversed(_bases(type(value))):
-        for name, slot in _dict(cls).items() if "__slots__" in _dict(cls) else ():
+    for cls in reversed(mro(type(value))):
+        for name, slot in class_dict(cls).items() if "__slots__" in class_dict(cls) else ():
             if type(slot) is MemberDescriptorType and type(name) is str:
                 with contextlib.suppress(AttributeError):
                     attributes[name] = slot.__get__(value)
@@ -73,8 +73,8 @@ def stored_fields(value: Any) -> dict[str, Any]:
 
 def _instance_dict(value: Any) -> dict[Any, Any]:
     """Return the object's dict as the interpreter stores it, without running code of the class."""
-    for cls in _bases(type(value)):
-        slot = _dict(cls).get("__dict__")
+    for cls in mro(type(value)):
+        slot = class_dict(cls).get("__dict__")
         if type(slot) is GetSetDescriptorType:
             attributes = slot.__get__(value)
             return attributes if type(attributes) is dict else {}
@@ -95,12 +95,12 @@ def _public_members(kind: type) -> dict[str, Any]:
     Protocols are left out too: they declare what an object may have, and their methods do nothing.
     """
     members: dict[str, Any] = {}
-    for cls in _bases(kind):
-        if "_is_protocol" in _dict(cls) and _dict(cls)["_is_protocol"] is True:
+    for cls in mro(kind):
+        if "_is_protocol" in class_dict(cls) and class_dict(cls)["_is_protocol"] is True:
             continue
         if cls.__module__ in ("builtins", "typing", "abc") or cls.__module__.startswith("pydantic."):
             continue
-        for name, member in _dict(cls).items():
+        for name, member in class_dict(cls).items():
             if type(name) is str and not name.startswith("_"):
                 members.setdefault(name, member)
     return members
@@ -128,36 +128,14 @@ def _unwrap_function(member: Any) -> Callable[..., Any] | None:
 
 def _format_signature(function: Callable[..., Any], options: SummaryOptions | None) -> str:
     """Format the parameters without `self`. Defaults are shown only if `options` is given: a default can be data."""
-    import inspect
-
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return "(...)"
-    parameters = []
-    for name, parameter in signature.parameters.items():
-        if name in ("self", "cls"):
-            continue
-        default = parameter.default
-        if default is not parameter.empty:
-            default = _Verbatim(options.short(default) if options else "...")
-        parameters.append(parameter.replace(default=default, annotation=_format_annotation(parameter.annotation)))
-    returned = _format_annotation(signature.return_annotation)
-    return str(signature.replace(parameters=parameters, return_annotation=returned))
-
-
-class _Verbatim(str):
-    """A string whose `repr` is the string itself."""
-
-    def __repr__(self) -> str:
-        return str(self)
+    return format_signature(function, options.short if options else lambda _default: "...", _format_annotation)
 
 
 def _format_annotation(annotation: Any) -> Any:
-    if annotation is getattr(sys.modules.get("inspect"), "_empty", None):
+    if annotation is inspect.Parameter.empty:
         return annotation
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", None) or str(annotation)
-    return _Verbatim(truncate(_LITERAL.sub("...", text), 60))
+    return PlainText(truncate(_LITERAL.sub("...", text), 60))
 
 
 def _describe_function(value: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -186,7 +164,7 @@ def _describe_class(value: Any, options: SummaryOptions) -> Iterator[Fact]:
     bases_text = f", based on {', '.join(bases[:3])}" if bases else ""
     yield Fact(f"{_class_path(value)}{_format_signature(value, None)}{bases_text}")
     yield from _doc_fact(value)
-    declared = _dict(value).get("__annotations__") or {}
+    declared = class_dict(value).get("__annotations__") or {}
     if declared:
         fields = [f"{name}: {_format_annotation(kind)!r}" for name, kind in islice(declared.items(), 200)]
         yield Fact(f"fields: {format_list(fields, _MAX_METHODS)}")
@@ -216,7 +194,7 @@ def fingerprint(value: Any) -> str | None:
 
     None for objects of other classes, whose private state may change by merely being examined.
     """
-    if _dict(type(value)).get("__module__") != "__main__":
+    if class_dict(type(value)).get("__module__") != "__main__":
         return None
     attributes = _instance_dict(value)
     return f"#{hash((*attributes, *map(id, attributes.values())))}" if len(attributes) <= _MAX_LENGTH else None

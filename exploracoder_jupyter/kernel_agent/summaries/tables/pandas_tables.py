@@ -175,10 +175,6 @@ def _fingerprint(values: Any) -> str:
     return fingerprint(array) if type(array).__name__ == "ndarray" else ""
 
 
-def _measure_series(series: Any) -> str:
-    return f"{_measure_length(series)}{_fingerprint(series._values)}"
-
-
 def _measure_length(values: Any) -> str:
     return f"{len(values)} values of {dtype_name(values.dtype)}"
 
@@ -216,7 +212,7 @@ FAMILY = TypeFamily(
     },
     {
         "pandas.DataFrame": _measure_frame,
-        "pandas.Series": _measure_series,
+        "pandas.Series": lambda series: f"{_measure_length(series)}{_fingerprint(series._values)}",
         "pandas.Index": _measure_length,
         "pandas.ExtensionArray": _measure_length,
     },

@@ -21,10 +21,6 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
 from exploracoder_jupyter.kernel_agent.summaries.tables.polars_and_arrow_tables import ColumnReader, measure_table
 
 
-def _describe_frame(frame: Any, options: SummaryOptions) -> Iterator[Fact]:
-    yield from _READER.describe_table(frame.columns, frame.get_columns(), frame.height, options)
-
-
 def _describe_series(series: Any, options: SummaryOptions) -> Iterator[Fact]:
     name = format_label(series.name, options) if series.name else "values"
     yield from _READER.describe_column(series, options, name)
@@ -75,18 +71,19 @@ def _measure_frame(frame: Any) -> str:
     return measure_table(frame.columns, frame.height, types)
 
 
-def _measure_series(series: Any) -> str:
-    return f"{len(series)} values of {_format_type(series.dtype)}"
-
-
 FAMILY = TypeFamily(
     {
-        "polars.DataFrame": _describe_frame,
+        "polars.DataFrame": lambda frame, options: _READER.describe_table(
+            frame.columns, frame.get_columns(), frame.height, options
+        ),
         "polars.Series": _describe_series,
         "polars.LazyFrame": _describe_lazy_frame,
         "polars.Expr": _describe_expression,
     },
-    {"polars.DataFrame": _measure_frame, "polars.Series": _measure_series},
+    {
+        "polars.DataFrame": _measure_frame,
+        "polars.Series": lambda series: f"{len(series)} values of {_format_type(series.dtype)}",
+    },
     in_process=True,
     briefs={"polars.Series": _READER.format_brief},
 )
