@@ -25,7 +25,7 @@ from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
 )
 from exploracoder_jupyter.kernel_agent.reporting.name_similarity import most_similar
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, mro, path_of, type_path
-from exploracoder_jupyter.kernel_agent.reporting.object_signatures import describe_object, is_callable, unwrap_function
+from exploracoder_jupyter.kernel_agent.reporting.signature_hints import describe_object, is_callable, unwrap_function
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5

@@ -17,7 +17,7 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import PlainText
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, import_path, mro, type_path
-from exploracoder_jupyter.kernel_agent.reporting.object_signatures import format_signature
+from exploracoder_jupyter.kernel_agent.reporting.signature_hints import format_signature
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
