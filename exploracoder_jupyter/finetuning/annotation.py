@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
-from exploracoder_jupyter.finetuning.sample_extraction import Sample
-from exploracoder_jupyter.finetuning.search_queries import Query, QueryOrigin
+from exploracoder_jupyter.finetuning.rule_queries import Query, QueryOrigin
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
     BEGIN,
     MOST_FOUND,

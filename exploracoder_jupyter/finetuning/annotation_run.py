@@ -33,10 +33,10 @@ from exploracoder_jupyter.finetuning.annotation import (
     unsuitable,
 )
 from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap, read_json_texts
-from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.corpus_files import read_corpus, stored_snippets, trace_sample
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
-from exploracoder_jupyter.finetuning.sample_extraction import Sample, SourceText, find_aliases, split_samples
-from exploracoder_jupyter.finetuning.search_queries import Query, queries
+from exploracoder_jupyter.finetuning.rule_queries import Query, queries
+from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.library_search import open_library
 

@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Sampling, Task
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
-from exploracoder_jupyter.finetuning.sample_extraction import Sample
-from exploracoder_jupyter.finetuning.search_queries import Query, clean_query
+from exploracoder_jupyter.finetuning.rule_queries import Query, clean_query
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render

@@ -41,8 +41,8 @@ from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import RecordedRun, find_recorded_run
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command, with_this_interpreter
+from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Forks, send_variables
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget

@@ -15,7 +15,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted
+from exploracoder_jupyter.strategies.documented_task import begin_unexecuted
 
 _SEARCHES: Final = 3
 """The most look-ups before the program, as the setting `retrieval.lookups` has by default."""

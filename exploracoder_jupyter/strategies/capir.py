@@ -18,7 +18,7 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 from exploracoder_jupyter.strategies.rag import with_repairs
 
 

@@ -20,8 +20,8 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, propose_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run, merge_apis
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 from exploracoder_jupyter.strategies.epigen import planned_inputs
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
 
 
 async def cocost(run: Run) -> RunResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted
+from exploracoder_jupyter.strategies.documented_task import begin_unexecuted
 
 
 async def direct(run: Run) -> RunResult:

@@ -12,7 +12,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.strategies.capir import retrieve_by_plan
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 
 
 async def epigen(run: Run) -> RunResult:

@@ -24,7 +24,7 @@ from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
 _MARK: Final = re.compile(r"^#\s*-+\s*(example|demonstration)\s*-+\s*$", re.IGNORECASE | re.MULTILINE)

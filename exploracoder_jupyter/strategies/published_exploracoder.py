@@ -12,7 +12,7 @@ from dataclasses import replace
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.pipeline.task_run import explore
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 
 
 async def exploracoder(run: Run) -> RunResult:

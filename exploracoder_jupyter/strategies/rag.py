@@ -15,7 +15,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_solution, repair_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted, limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.documented_task import begin_unexecuted, limit_retrieval, search_for_task
 
 REPAIRS: Final = 3
 """Maximum number of repairs in strategies with self-repair."""

@@ -21,7 +21,7 @@ from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import propose_until_accepted
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 
 _REMEMBERED: Final = 3
 """Maximum number of reflections in a prompt (Shinn et al. 2023, section 4)."""

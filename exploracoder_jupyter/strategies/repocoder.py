@@ -12,7 +12,7 @@ from exploracoder_jupyter.pipeline.retrieval.query_rewriting import LONGEST_QUER
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies.parts.documented_task import begin_unexecuted, search_for
+from exploracoder_jupyter.strategies.documented_task import begin_unexecuted, search_for
 
 
 async def repocoder(run: Run) -> RunResult:

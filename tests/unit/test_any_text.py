@@ -62,7 +62,6 @@ from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
 from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
 from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
-from exploracoder_jupyter.knowledge.sources import code_chunks as soup_chunks
 from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, explain, quote_message
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.offline.drafting import result_conversions
@@ -99,6 +98,7 @@ from exploracoder_jupyter.pipeline.retrieval import known_words_filter, query_re
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
 from exploracoder_jupyter.text import characters, folder_files, html_tree, tokenizer
+from exploracoder_jupyter.text import file_chunks as soup_chunks
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
 from exploracoder_jupyter.trace.cells import escaped_text as notebook_text

@@ -25,7 +25,8 @@ from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_run
 from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
+from exploracoder_jupyter.ipython_extension.running.followed_run import Run
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
 from exploracoder_jupyter.ipython_extension.running.manual_steering import RunControl, apply_control
 from exploracoder_jupyter.protocol import browser_messages, form_messages
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
+from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.protocol.browser_messages import (
     ChangeRepository,
     ChooseCandidate,

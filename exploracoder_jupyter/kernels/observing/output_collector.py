@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from exploracoder_jupyter.core.types import ErrorInfo, Output
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import IMAGE_SIZE_FACTOR, encoded_size, shorten_lines
-from exploracoder_jupyter.kernels.observing.cell_outcome import CellOutcome, parse_cell_outcome
+from exploracoder_jupyter.kernels.observing.cell_report_parser import CellOutcome, parse_cell_outcome
 from exploracoder_jupyter.kernels.observing.output_text import cut_middle, short_traceback
 from exploracoder_jupyter.text.terminal_text import strip_ansi
 

@@ -11,8 +11,8 @@ import anyio.to_thread
 
 from exploracoder_jupyter.core.secrets.secret_literals import Clean, find_secret_literals, redact
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
-from exploracoder_jupyter.knowledge.sources.code_chunks import split_file
 from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
+from exploracoder_jupyter.text.file_chunks import split_file
 from exploracoder_jupyter.text.folder_files import Limits, TextFile, iter_files, read_file
 
 

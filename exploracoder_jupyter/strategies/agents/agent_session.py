@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
 from exploracoder_jupyter.pipeline.step_context import Run, State
 from exploracoder_jupyter.strategies.agents.agent_actions import FINISH, LOOK_UP, RUN, SEARCH, parse_action
-from exploracoder_jupyter.strategies.parts.documented_task import limit_retrieval
+from exploracoder_jupyter.strategies.documented_task import limit_retrieval
 
 START: Final = "start"
 Rules = Mapping[str, Sequence[str]]

@@ -44,7 +44,7 @@ from exploracoder_jupyter.ipython_extension.browser import browser_comms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run
+from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.manual_steering import (
     apply_control,
     build_continuation,

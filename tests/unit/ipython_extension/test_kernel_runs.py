@@ -10,7 +10,8 @@ from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
 from exploracoder_jupyter.ipython_extension.running.engine_relay import FailedEngine
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Run, Runs
+from exploracoder_jupyter.ipython_extension.running.followed_run import Run
+from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
 from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start
 
 

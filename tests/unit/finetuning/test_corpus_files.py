@@ -10,8 +10,8 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
-from exploracoder_jupyter.finetuning.corpus_reader import read_corpus, stored_snippets, trace_sample
-from exploracoder_jupyter.finetuning.sample_extraction import Sample
+from exploracoder_jupyter.finetuning.corpus_files import read_corpus, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.finetuning.training_examples import IGNORED, encode, encode_rows, read_rows
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import write_lookup

@@ -11,7 +11,7 @@ from typing import Final
 from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.finetuning.sample_extraction import Sample, SourceText
+from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText
 from exploracoder_jupyter.kernel_agent.introspection import installed_libraries
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.text.folder_files import Limits, iter_files, read_file

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.finetuning.library_calls import LibraryCall
-from exploracoder_jupyter.finetuning.sample_extraction import Sample
+from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import ARROW, BEGIN, END
 
 QueryOrigin = Literal["comment", "description", "documentation", "model"]

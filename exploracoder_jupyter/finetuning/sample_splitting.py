@@ -19,7 +19,7 @@ from pathlib import PurePath
 from typing import Final
 
 from exploracoder_jupyter.core.python_code import parse_valid_python
-from exploracoder_jupyter.knowledge.sources.code_chunks import split_notebook
+from exploracoder_jupyter.text.file_chunks import split_notebook
 
 _LONGEST_TASK: Final = 600
 _COMMENT = re.compile(r"^[ \t]*#+[ \t]*(?P<text>.*\S)", re.MULTILINE)
