@@ -36,6 +36,9 @@ from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
 BRANCH_HOME = "/run/explora"
 """Path of a branch's own files. The path beside it is used while the next home is being set up."""
 _NEXT_HOME = f"{BRANCH_HOME}.next"
+_SNAPSHOT = f"{BRANCH_HOME}.files"
+"""Path of the snapshot of the working directory. The path that it was taken to may lie in the working directory, where
+each generation covers it, and where a branch could replace it."""
 PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders that are private to each branch and start as a copy of its parent's."""
 _HOME_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
@@ -85,10 +88,9 @@ def build_view(order: dict[str, Any]) -> int | None:
 
     In the first generation, returns a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
 
-    Keys of the order: `first`, `size` (bytes of home), `workdir`, `lower` (the snapshot), `borrowed` (paths in the
-    working directory that are shown as they are), `overlay` (otherwise the working directory is a copy), `network`; in
-    the first generation also `plan` and `after`, the steps before and after the working directory is shown, and
-    `fonts`.
+    Keys of the order: `first`, `size` (bytes of home), `workdir`, `borrowed` (paths in the working directory that are
+    shown as they are), `overlay` (otherwise the working directory is a copy), `network`; in the first generation also
+    `lower` (the snapshot), `plan` and `after` (the steps before and after the working directory is shown), and `fonts`.
     """
     if not order["network"]:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # enables the loopback
@@ -102,7 +104,7 @@ def build_view(order: dict[str, Any]) -> int | None:
         _renew_home(order)
     workdir = _ensure_exists(order["workdir"])
     if order["overlay"]:
-        layers = f"lowerdir={order['lower']},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
+        layers = f"lowerdir={_SNAPSHOT},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
         syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
     else:
         syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
@@ -136,17 +138,20 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
         file.write("0")
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     plan, after = ([_MountStep(*step) for step in order[name]] for name in ("plan", "after"))
+    snapshot = syscalls.clone_tree(order["lower"])
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
-    for folder in (BRANCH_HOME, _NEXT_HOME):
+    for folder in (BRANCH_HOME, _NEXT_HOME, _SNAPSHOT):
         os.mkdir(folder, 0o700)
+    syscalls.make_read_only(snapshot)
+    syscalls.attach(snapshot, _SNAPSHOT)
     _mount_home(BRANCH_HOME, order["size"])
     for folder in _HOME_FOLDERS:
         os.mkdir(f"{BRANCH_HOME}/{folder}", 0o700)
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{BRANCH_HOME}/matplotlib")
     if not order["overlay"]:
-        copy_tree(order["lower"], f"{BRANCH_HOME}/work")
+        copy_tree(_SNAPSHOT, f"{BRANCH_HOME}/work")
     for step in plan:
         _mount_step(step)
     return after
@@ -171,11 +176,16 @@ def _renew_home(order: dict[str, Any]) -> None:
 
 
 def _mounts_in_private_folders(workdir: str) -> list[str]:
-    """Return the mounts within the private folders (environments, the snapshot) except the working directory."""
+    """Return the mounts within the private folders (such as environments) except the working directory.
+
+    Where a private folder is the working directory or lies in it, the new working directory covers its mounts, and the
+    paths of those that earlier generations have covered name what the parent put there instead.
+    """
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
         mounts = [line.split()[:5] for line in file]
     topmost = {_unescape(point): number for number, _, _, _, point in mounts}
-    private = {topmost[folder] for folder in PRIVATE_FOLDERS if folder in topmost}
+    outside = [folder for folder in PRIVATE_FOLDERS if not f"{folder}/".startswith(f"{workdir}/")]
+    private = {topmost[folder] for folder in outside if folder in topmost}
     shown = {_unescape(point) for _, parent, _, _, point in mounts if parent in private}
     return sorted(shown - {workdir})
 

@@ -22,7 +22,7 @@ def mounts_around_workdir(launcher: Launcher, snapshot: Snapshot) -> dict[str, l
     """Return the mounts to make before the working directory (`plan`) and after it (`after`)."""
     view = FileView(
         workdir=snapshot.source,
-        readable=(*launcher.readable, snapshot.folder),
+        readable=launcher.readable,
         borrowed=tuple(snapshot.source / path for path in snapshot.borrowed),
         hidden=maskable_paths((*launcher.files.hidden, *snapshot.hidden)),
         covered=launcher.files.covered,

@@ -3,8 +3,10 @@ or gets no answer leaves the kernel that was to be forked as it was."""
 
 import socket
 import sys
+import tempfile
 import time
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,7 @@ terminal = os.openpty()
 print(len(marked) > 0)
 """
 SEE = "print([place for place in places if os.path.exists(f'{place}/mark')], os.listdir('/dev/pts'))"
+READ_BOTH = "print([open(name).read() for name in ('given', 'written')])"
 WRITE = """
 import os
 for number in range(2):
@@ -112,6 +115,25 @@ async def test_siblings_share_no_folder_that_one_can_write(root):
     [child] = await one.fork(1)
     assert await shown(child, MARK) == "True"
     assert await shown(other, SEE) == "[] ['ptmx']"
+
+
+@pytest.mark.parametrize("inner", ["", "inner"])
+@pytest.mark.parametrize("way", ["overlay", "copy"])
+async def test_a_working_directory_that_contains_the_temporary_folder_is_forked_again_and_again(
+    monkeypatch, way, inner
+):
+    with tempfile.TemporaryDirectory(prefix="t") as folder:  # short, as socket paths are
+        Path(folder, inner).mkdir(exist_ok=True)
+        Path(folder, "given").write_text("by the user")
+        monkeypatch.setattr(tempfile, "tempdir", str(Path(folder, inner)))
+        async with opened(way, Path(folder)) as siblings:
+            [branch] = await (await siblings.root()).fork(1)
+            await shown(branch, "open('written', 'w').write('by the parent')")
+            for _ in range(3):
+                branch, other = await branch.fork(2)
+                assert await shown(branch, READ_BOTH) == "['by the user', 'by the parent']"
+            assert await shown(branch, PLACES + MARK) == "True"
+            assert await shown(other, PLACES + SEE) == "[] ['ptmx']"
 
 
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):

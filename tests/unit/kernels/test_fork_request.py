@@ -34,7 +34,7 @@ def test_the_root_covers_the_machine_before_the_working_directory_is_shown(order
     plan, after = order["plan"], order["after"]
     run = orders.launcher.folder
     covered = plan.index(["tmpfs", "size=64k,mode=700", str(run)])
-    assert ["bind", str(run / "files"), str(run / "files")] in plan[covered:]
+    assert ["bind", str(run / "kernel_agent.zip"), str(run / "kernel_agent.zip")] in plan[covered:]
     assert ["home", "tmp", "/tmp"] in plan
     assert not {"root", "workdir", "write"} & {step[0] for step in [*plan, *after]}
     assert order["borrowed"] == [str(orders.snapshot.source / ".git")]
