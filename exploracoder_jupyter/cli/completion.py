@@ -77,7 +77,7 @@ def _libraries(**_: object) -> Iterable[str]:
 
 
 def _strategies(**_: object) -> Iterable[str]:
-    from exploracoder_jupyter.kernel_agent.plugin_registry import registered
+    from exploracoder_jupyter.kernel_agent.entry_points import registered
 
     return sorted(plugin.name for plugin in registered("strategies"))
 

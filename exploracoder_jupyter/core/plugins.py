@@ -1,6 +1,6 @@
 """Finds and loads plugins: models, sources, exporters and strategies of this package and of other distributions.
 
-Listing them imports nothing and is cached (`kernel_agent.plugin_registry`). A plugin is imported when it is used.
+Listing them imports nothing and is cached (`kernel_agent.entry_points`). A plugin is imported when it is used.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement, format_error
 from exploracoder_jupyter.core.message_formatting import did_you_mean
-from exploracoder_jupyter.kernel_agent.plugin_registry import PACKAGE, Plugin, registered
+from exploracoder_jupyter.kernel_agent.entry_points import PACKAGE, Plugin, registered
 
 _EXTRA = re.compile(r"([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w.-]+)['\"]")
 """Matches a requirement of an extra."""

@@ -38,7 +38,7 @@ from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import RecordedRe
 from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue, is_final
 from exploracoder_jupyter.evaluation.units.unit import Unit
 from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
-from exploracoder_jupyter.kernel_agent.plugin_registry import registered
+from exploracoder_jupyter.kernel_agent.entry_points import registered
 from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.kernels.agent_programs import Inspect, choose_inspector
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sibling_choice import open_siblings
-    from exploracoder_jupyter.kernels.siblings import Siblings
+    from exploracoder_jupyter.kernels.siblings_base import Siblings
 
 __all__ = ["Inspect", "Siblings", "choose_inspector", "gateway_token", "open_siblings"]
 

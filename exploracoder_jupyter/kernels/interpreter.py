@@ -26,7 +26,7 @@ from exploracoder_jupyter import kernel_agent
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.kernel_agent.plugin_registry import PACKAGE, PREFIX, own_plugins
+from exploracoder_jupyter.kernel_agent.entry_points import PACKAGE, PREFIX, own_plugins
 
 if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec

@@ -22,7 +22,7 @@ from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
-from exploracoder_jupyter.kernels.siblings import Siblings
+from exploracoder_jupyter.kernels.siblings_base import Siblings
 
 _MAX_NAMES: Final = 3
 _REMEDY: Final = "Install bubblewrap (Debian: apt-get install bubblewrap), or use --isolation best."

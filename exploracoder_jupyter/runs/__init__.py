@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.exploration_run import run
     from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
     from exploracoder_jupyter.runs.library_search import index, search
+    from exploracoder_jupyter.runs.order import Order, in_repository
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
     from exploracoder_jupyter.runs.recorded.run_resume import resume_order
-    from exploracoder_jupyter.runs.run_order import Order, in_repository
     from exploracoder_jupyter.runs.run_steering import RunSteering
     from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
 
@@ -55,16 +55,16 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
         __name__,
         {
             "CarriedSubtask": "recorded.recorded_progress",
-            "ResumePoint": "run_order",
+            "ResumePoint": "order",
             "KernelForkClient": "kernel_fork_client",
             "Listener": "event_recorder",
-            "Order": "run_order",
+            "Order": "order",
             "Replay": "recorded.run_replay",
             "RunSteering": "run_steering",
             "Summary": "event_recorder",
             "clear_snippets": "snippet_listing",
             "diagnose": "doctor_report",
-            "in_repository": "run_order",
+            "in_repository": "order",
             "index": "library_search",
             "replay": "recorded.run_replay",
             "prepare_replay": "recorded.run_replay",

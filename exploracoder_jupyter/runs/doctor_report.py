@@ -17,7 +17,7 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, registered
+from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import choose_inspector
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
@@ -138,7 +138,7 @@ async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -
 
 
 async def _find_summarizers(settings: Settings, problems: list[dict[str, str]]) -> list[Plugin]:
-    lines = [line async for line in choose_inspector(settings.sandbox)("plugin_registry", ())]
+    lines = [line async for line in choose_inspector(settings.sandbox)("entry_points", ())]
     found = [(Plugin(*fields), problem) for *fields, problem in json.loads("".join(lines))]
     for plugin, problem in found:
         if problem:

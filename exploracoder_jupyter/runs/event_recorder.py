@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.events import Event, LibraryRead, ModelCalled, No
 from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.types import Usage, Verdict
 from exploracoder_jupyter.pipeline.guarded_heuristics import failure_notice
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.order import Order
 from exploracoder_jupyter.runs.trace_lock import TraceLock
 from exploracoder_jupyter.trace.run_summary import summarize_run
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor

@@ -41,7 +41,7 @@ from exploracoder_jupyter.runs.construction.run_settings import (
 from exploracoder_jupyter.runs.construction.source_factory import open_sources
 from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
 from exploracoder_jupyter.runs.history_writer import HistoryWriter
-from exploracoder_jupyter.runs.run_order import (
+from exploracoder_jupyter.runs.order import (
     Order,
     ResumedRun,
     missing_variables_message,

@@ -24,7 +24,7 @@ from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.runs.event_recorder import StateListener, TraceCreated
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.order import Order
 from exploracoder_jupyter.trace.cells.escaped_text import clip
 
 _MAX_TASK = 160

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES
-from exploracoder_jupyter.kernel_agent import plugin_registry
+from exploracoder_jupyter.kernel_agent import entry_points
 from exploracoder_jupyter.kernel_agent.summaries import plugin_summarizers
 
 
@@ -79,7 +79,7 @@ def register_plugin(tmp_path, monkeypatch):
     site, modules = tmp_path / "site", []
 
     def clear():
-        plugin_registry.clear()
+        entry_points.clear()
         plugin_summarizers.find_plugins.cache_clear()
 
     def register(groups, code="", *, name="explora-tides", module="explora_tides", metadata=""):

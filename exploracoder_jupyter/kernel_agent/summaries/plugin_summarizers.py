@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any, Protocol
 
-from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin, registered, search_path
+from exploracoder_jupyter.kernel_agent.entry_points import Plugin, registered, search_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Describe, Fact

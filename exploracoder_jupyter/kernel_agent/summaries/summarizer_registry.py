@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.plugin_registry import own_plugins
+from exploracoder_jupyter.kernel_agent.entry_points import own_plugins
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import module_of, mro, qualified_name
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
     Brief,

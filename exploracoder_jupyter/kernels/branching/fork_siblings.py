@@ -33,7 +33,7 @@ from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
 from exploracoder_jupyter.kernels.sibling_factory import make_private_folders, run_setup, startup_arguments
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling, open_context
-from exploracoder_jupyter.kernels.siblings import LocalSiblings
+from exploracoder_jupyter.kernels.siblings_base import LocalSiblings
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 
 _MAX_CONCURRENT: Final = max(4, CORES)

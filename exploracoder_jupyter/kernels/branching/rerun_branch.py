@@ -31,7 +31,7 @@ from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
 from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory, run_setup
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling, open_context
-from exploracoder_jupyter.kernels.siblings import LocalSiblings, Siblings
+from exploracoder_jupyter.kernels.siblings_base import LocalSiblings, Siblings
 from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
 
 _MAX_WARM: Final = 8

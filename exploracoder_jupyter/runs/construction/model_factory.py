@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE, E
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError, format_error
-from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin
+from exploracoder_jupyter.kernel_agent.entry_points import Plugin
 from exploracoder_jupyter.llm.archived_replies_model import ArchivedRepliesModel, ReplyRecording
 from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel

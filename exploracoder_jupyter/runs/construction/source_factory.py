@@ -16,14 +16,14 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, snippets_path
 from exploracoder_jupyter.core.errors import ExploraError, format_error
 from exploracoder_jupyter.core.events import Event, Notice
-from exploracoder_jupyter.kernel_agent.plugin_registry import Plugin, registered
+from exploracoder_jupyter.kernel_agent.entry_points import Plugin, registered
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, SourceSearch, WorkspaceSource
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import secret_strings
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.order import Order
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 
 

@@ -27,12 +27,12 @@ from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.event_recorder import Listener, Summary, TraceCreated
 from exploracoder_jupyter.runs.exploration_run import CellListener, OutputListener, run
+from exploracoder_jupyter.runs.order import Order, Recording, in_repository
 from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, reusable_result
 from exploracoder_jupyter.runs.recorded.replay_differences import SAME_COURSES, compare_course
 from exploracoder_jupyter.runs.recorded.run_resume import moved_folder_message, require_variables, start_time_phrase
 from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import changed_interpreters, restrict_to_current
-from exploracoder_jupyter.runs.run_order import Order, Recording, in_repository
 from exploracoder_jupyter.runs.run_steering import RunSteering
 from exploracoder_jupyter.runs.trace_check import starting_state
 from exploracoder_jupyter.runs.trace_check.checked_trace import read_code, read_subject

@@ -24,10 +24,10 @@ from exploracoder_jupyter.llm.endpoint.endpoint_addresses import redact_address
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 from exploracoder_jupyter.runs.construction.run_settings import uses_endpoint
+from exploracoder_jupyter.runs.order import Order, ResumedRun, in_repository
 from exploracoder_jupyter.runs.recorded.resume_state import resume_state
 from exploracoder_jupyter.runs.recorded.trace_loader import load_started_run
 from exploracoder_jupyter.runs.recorded.trace_permissions import refuse_escalation, restrict_to_current
-from exploracoder_jupyter.runs.run_order import Order, ResumedRun, in_repository
 from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
 from exploracoder_jupyter.runs.trace_lock import refuse_active
 from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes

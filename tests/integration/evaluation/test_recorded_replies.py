@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.llm.reply_archive import ReplyArchive
 from exploracoder_jupyter.runs.exploration_run import run
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.order import Order
 
 pytestmark = pytest.mark.integration
 TEXT = "Count the triangles of the karate club graph and list the nodes by degree"

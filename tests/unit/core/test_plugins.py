@@ -10,8 +10,8 @@ import pytest
 import exploracoder_jupyter
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernel_agent import plugin_registry
-from exploracoder_jupyter.kernel_agent.plugin_registry import GROUPS, Plugin, own_plugins, registered
+from exploracoder_jupyter.kernel_agent import entry_points
+from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, own_plugins, registered
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import FAMILIES
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 
@@ -45,7 +45,7 @@ def test_other_groups_and_unreadable_metadata_are_ignored(register_plugin, tmp_p
         (info / "entry_points.txt").write_bytes(entries)
         if metadata is not None:
             (info / "METADATA").write_bytes(metadata)
-    plugin_registry.clear()
+    entry_points.clear()
     assert _names("models") == ["tides"]
     assert {plugin.group for plugin in own_plugins()} == set(GROUPS)
 
@@ -55,7 +55,7 @@ def test_what_is_only_in_the_working_directory_is_not_installed(register_plugin,
     register_plugin({"models": "tides = explora_tides:create"})
     monkeypatch.chdir(tmp_path / "site")
     monkeypatch.setattr(sys, "path", [str(tmp_path / entry) if entry else "", *sys.path[1:]])
-    plugin_registry.clear()
+    entry_points.clear()
     assert _names("models") == []
 
 
@@ -107,17 +107,17 @@ def test_every_type_family_is_registered_and_no_type_twice():
 def test_without_a_source_tree_the_metadata_beside_the_package_counts(tmp_path, monkeypatch, register_plugin):
     wanted = [plugin[:3] for plugin in own_plugins() if plugin.group == "summarizers"]
     archive = write_agent_archive(tmp_path / "kernel_agent.zip")
-    monkeypatch.setattr(plugin_registry, "_HOME", str(archive))
+    monkeypatch.setattr(entry_points, "_HOME", str(archive))
     monkeypatch.setitem(sys.modules, "tomllib", None)  # a kernel may have Python 3.10
-    plugin_registry.clear()
+    entry_points.clear()
     assert [plugin[:3] for plugin in own_plugins()] == wanted
     assert any(name.endswith("summaries/summarizer_registry.py") for name in zipfile.ZipFile(archive).namelist())
 
 
 def test_metadata_that_is_missing_is_reported(tmp_path, monkeypatch, register_plugin):
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "another"\n')
-    monkeypatch.setattr(plugin_registry, "_HOME", str(tmp_path))
-    plugin_registry.clear()
+    monkeypatch.setattr(entry_points, "_HOME", str(tmp_path))
+    entry_points.clear()
     assert own_plugins() == ()
     with pytest.raises(MissingRequirement, match="install exploracoder-jupyter again"):
         plugins.get("models", "offline")

@@ -11,7 +11,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.types import Environment, Task
 from exploracoder_jupyter.protocol.engine_messages import Hazard, KernelForked, LiveOffer
 from exploracoder_jupyter.runs import KernelForkClient, Order
-from exploracoder_jupyter.runs.run_order import (
+from exploracoder_jupyter.runs.order import (
     missing_variables_message,
     unsent_variables_message,
     with_mentioned_variables,

@@ -12,7 +12,7 @@ from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.runs.construction.source_factory import open_sources
-from exploracoder_jupyter.runs.run_order import Order
+from exploracoder_jupyter.runs.order import Order
 
 KEY = "planted-by-the-test"
 DOCUMENTS = DocumentSource([Passage("documentation", "Medians", "How medians are made", "docs.md")])

@@ -10,7 +10,7 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import PREFIX_LENGTH, format_label, omitted_note
-from exploracoder_jupyter.kernel_agent.summaries.tables.polars_and_arrow_tables import ColumnReader, measure_table
+from exploracoder_jupyter.kernel_agent.summaries.tables.polars_and_arrow_columns import ColumnReader, measure_table
 
 
 def _describe_table(table: Any, options: SummaryOptions) -> Iterator[Fact]:

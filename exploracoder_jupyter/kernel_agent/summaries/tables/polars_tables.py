@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
     PREFIX_LENGTH,
     format_label,
 )
-from exploracoder_jupyter.kernel_agent.summaries.tables.polars_and_arrow_tables import ColumnReader, measure_table
+from exploracoder_jupyter.kernel_agent.summaries.tables.polars_and_arrow_columns import ColumnReader, measure_table
 
 
 def _describe_series(series: Any, options: SummaryOptions) -> Iterator[Fact]:

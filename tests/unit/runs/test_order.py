@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.runs.run_order import Order, validate_order
+from exploracoder_jupyter.runs.order import Order, validate_order
 
 TASK = Task("Compute the median.", ("statistics",))
 
