@@ -76,7 +76,7 @@ async def background():
             yield kernel
             assert (await kernel.run("%unload_ext exploracoder_jupyter")).outcome == "ok"
     finally:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # an engine may be ending in it
 
 
 async def until_solved(kernel):

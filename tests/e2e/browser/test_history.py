@@ -9,7 +9,7 @@ from nbformat.v4 import new_notebook
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.types import LibraryInfo
-from tests.e2e.browser.test_sidebar import complaints
+from tests.e2e.browser.accessibility import SIDEBAR, serious_violations
 
 LIBRARIES = (LibraryInfo("networkx", "networkx", "3.4"),)
 OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
@@ -50,7 +50,7 @@ def test_runs_of_other_notebooks_are_listed_and_opened_from_sidebar_and_table(ta
     first, second = listed.all_inner_texts()
     assert "Solved" in first and "Task of aaaaaaaa" in first and "networkx 3.4" in first
     assert "Cut off" in second and f"{explored}/explorations/bbbbbbbb.ipynb" in second and "--resume" in second
-    assert not complaints(tab)
+    assert not serious_violations(tab.page, SIDEBAR)
     tab.shot("explored-before")
 
     listed.first.get_by_role("button").focus()

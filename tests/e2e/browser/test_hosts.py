@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.e2e.browser.accessibility import CARD, serious_violations
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import Notebook, candidates, ended, metadata, of_role, ours, source, text
 from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 from tests.e2e.browser.test_card import Card
-from tests.e2e.browser.test_card import complaints as card_complaints
 from tests.e2e.browser.test_sidebar import TASK, configured
 
 __all__ = ["configured"]
@@ -36,7 +36,7 @@ def test_notebook_7_begins_shows_steers_and_compares_a_run_and_ends_with_its_car
     card.button("Run here").wait_for()
     tab.until(card.is_in_view, "the card")
     tab.shot("card-notebook-7")
-    assert not card_complaints(tab)
+    assert not serious_violations(tab.page, CARD)
     card.button("Run here").click()
     notebook.until(lambda cells: "middle 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
 
