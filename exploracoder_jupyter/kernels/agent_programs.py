@@ -58,9 +58,10 @@ def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect
     async def run(module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
         # Imported late: a search in what was read before starts no program.
         from exploracoder_jupyter.kernels.launcher import open_launcher
+        from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copyable_workdir
 
         async with AsyncExitStack() as stack:
-            folder = (workdir or Path.cwd()).resolve()
+            folder = copyable_workdir(workdir or Path.cwd(), stack)
             launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder))
             lines = inspect(launcher, module, arguments, workdir=folder)
             async for line in await stack.enter_async_context(aclosing(lines)):

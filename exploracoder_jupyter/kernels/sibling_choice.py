@@ -22,6 +22,7 @@ from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copyable_workdir
 from exploracoder_jupyter.kernels.siblings_base import Siblings
 
 _MAX_NAMES: Final = 3
@@ -91,6 +92,7 @@ async def open_siblings(
     `kernel_agent.variable_encoding.dump`. Raises MissingRequirement: the settings require something that this machine
     or this caller cannot provide; KernelError: no kernel could be started or forked."""
     async with AsyncExitStack() as stack:
+        workdir = copyable_workdir(workdir, stack)
         if sandbox.gateway:
             remote = RemoteSiblings(sandbox, workdir=workdir, setup=setup, variables=variables)
             yield await stack.enter_async_context(remote)

@@ -21,6 +21,7 @@ from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import is_root_folder
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.replay_model import PartialReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
@@ -167,7 +168,12 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         _check_variables(order, environment)
         task = with_mentioned_variables(order, environment)
         emit(_started_event(task, settings, environment, order.earlier, emit.path))
-        messages = (*siblings.notices, missing_variables_message(order, task), missing_names_notice(task))
+        messages = (
+            _folder_notice(order.workdir),
+            *siblings.notices,
+            missing_variables_message(order, task),
+            missing_names_notice(task),
+        )
         for notice in _initial_notices(order, settings, keys, messages):
             emit(notice)
         knowledge = await open_knowledge(
@@ -272,6 +278,12 @@ async def _open_model_and_sources(
         redact = Redactor(secret_strings(settings.endpoint, keys), homes=local_homes()).text  # as in the trace
         model = PartialReplayModel(model, order.earlier.exchanges, clean=lambda text: strip_lookup_offer(redact(text)))
     return model, sources
+
+
+def _folder_notice(workdir: Path) -> str:
+    if not is_root_folder(workdir):
+        return ""
+    return f"Experiments start in an empty folder, not in {workdir}: name your files by their absolute paths."
 
 
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:

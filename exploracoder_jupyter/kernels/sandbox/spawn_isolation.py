@@ -8,6 +8,7 @@ it, and reports the level reached. Isolation limits damage; it does not promise 
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -21,6 +22,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView, Mount, plan_mounts
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders
 
 _PROBE_SECONDS: Final = 10
 _BASE: Final = (
@@ -135,7 +137,12 @@ def counts_processes_separately() -> bool:
 
 
 def needed_by_interpreter(paths: Iterable[str]) -> tuple[Path, ...]:
-    """Return the existing folders of an interpreter (prefixes, import path), outermost only."""
+    """Return the existing folders of an interpreter (prefixes, import path), outermost only.
+
+    A folder that contains a home, such as the working directory on the import path, is not needed as a whole.
+    """
     found = {Path(path).absolute() for path in paths if path and Path(path).exists()}
     found |= {path.resolve() for path in found}
+    homes = (Path("/"), *home_folders(os.environ))
+    found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))

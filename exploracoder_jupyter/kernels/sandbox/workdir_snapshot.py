@@ -13,8 +13,10 @@ import shutil
 import stat
 from collections import deque
 from collections.abc import Collection, Iterable
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
@@ -53,6 +55,18 @@ class Snapshot:
         return f"not visible: {names}"
 
 
+def copyable_workdir(workdir: Path, stack: ExitStack | AsyncExitStack) -> Path:
+    """Return the real path of the working directory; for the root of the file system, which can be neither copied nor
+    covered, an empty temporary folder that is removed with the stack."""
+    workdir = workdir.resolve()
+    return Path(stack.enter_context(TemporaryDirectory(prefix="xwork-"))) if is_root_folder(workdir) else workdir
+
+
+def is_root_folder(workdir: Path) -> bool:
+    """Return whether this is the root of the file system."""
+    return workdir.resolve() == Path(workdir.resolve().anchor)
+
+
 def take_snapshot(
     source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = (), borrow: bool = True
 ) -> Snapshot:
@@ -61,8 +75,6 @@ def take_snapshot(
     `borrow`: whether files that are not copied can be shown read-only.
     """
     folder.mkdir(parents=True)
-    if source == Path(source.anchor):  # the root of the file system is never the intended working directory
-        return Snapshot(source, folder, (), ())
     bytes_left, entries_left, unwanted = most_mb * 1_000_000, _MAX_ENTRIES, frozenset(hidden)
     missing: list[Path] = []
     not_copied: list[Path] = []

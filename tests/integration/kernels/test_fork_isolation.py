@@ -5,13 +5,15 @@ import socket
 import sys
 import tempfile
 import time
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from tests.integration.live_kernel import live_kernel
@@ -134,6 +136,19 @@ async def test_a_working_directory_that_contains_the_temporary_folder_is_forked_
                 assert await shown(branch, READ_BOTH) == "['by the user', 'by the parent']"
             assert await shown(branch, PLACES + MARK) == "True"
             assert await shown(other, PLACES + SEE) == "[] ['ptmx']"
+
+
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+async def test_where_the_working_directory_is_the_root_of_the_file_system_it_is_an_empty_one(branching):
+    before = set(Path("/").iterdir())
+    async with open_siblings(Sandbox(branching=branching), workdir=Path("/")) as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        await shown(branch, "open('written', 'w').write('x')")
+        [child] = await branch.fork(1)
+        assert await shown(child, "import os\nprint(os.listdir(), os.path.exists('/etc'))") == "['written'] True"
+    assert set(Path("/").iterdir()) == before
+    async with aclosing(local_inspector(Sandbox(), workdir=Path("/"))("introspection.environment_report", ())) as lines:
+        assert [line async for line in lines]
 
 
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):

@@ -11,7 +11,7 @@ from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
-from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 
@@ -31,6 +31,16 @@ def test_the_environment_is_an_allow_list_without_secrets():
     assert set(given) & set(passed) == set(passing)
     assert passed["OMP_NUM_THREADS"] == "9"
     assert "HTTPS_PROXY" in allowed_environment(given, network=True)
+
+
+@pytest.mark.parametrize("outer", ["home", "/"])
+def test_an_interpreter_below_home_is_needed_though_home_or_the_root_is_on_its_path(tmp_path, monkeypatch, outer):
+    home = tmp_path / "home"
+    packages = home / ".venv" / "lib"
+    packages.mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    needed = needed_by_interpreter([str(tmp_path / outer), str(packages), str(packages / "missing")])
+    assert needed == (packages,)
 
 
 def test_credentials_are_found_below_home_and_where_variables_point(tmp_path, monkeypatch):
