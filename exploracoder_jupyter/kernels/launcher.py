@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -95,11 +95,19 @@ class Launcher:
         return self.isolation.command(program, view)
 
     async def snapshot(self, workdir: Path, *, borrow: bool) -> Snapshot:
-        """Copy the working directory into the run's folder; see `take_snapshot`."""
+        """Copy the working directory into the run's folder; see `take_snapshot`.
+
+        What must stay readable in it and was not copied, such as an interpreter below the home folder, is borrowed.
+        """
         hidden, most_mb = (*self.files.hidden, self.folder), self.sandbox.copy_mb
-        return await to_thread.run_sync(
+        snapshot = await to_thread.run_sync(
             lambda: take_snapshot(workdir, self.folder / "files", most_mb=most_mb, hidden=hidden, borrow=borrow)
         )
+        borrowed = list(snapshot.borrowed)
+        for path in (path.relative_to(workdir) for path in self.readable if borrow and path.is_relative_to(workdir)):
+            if not ((snapshot.folder / path).exists() or any(path.is_relative_to(outer) for outer in borrowed)):
+                borrowed.append(path)
+        return replace(snapshot, borrowed=tuple(borrowed))
 
     @property
     def max_tasks(self) -> int:

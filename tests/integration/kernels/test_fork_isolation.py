@@ -151,6 +151,22 @@ async def test_where_the_working_directory_is_the_root_of_the_file_system_it_is_
         assert [line async for line in lines]
 
 
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+async def test_what_must_be_readable_below_a_home_folder_stays_so_in_forks_of_forks(monkeypatch, tmp_path, branching):
+    (tmp_path / ".pyenv" / "version").mkdir(parents=True)
+    (tmp_path / ".pyenv" / "version" / "library.py").write_text("there = True")
+    (tmp_path / ".pyenv" / "private").touch()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with open_siblings(
+        Sandbox(branching=branching, allow_read=(".pyenv/version",)), workdir=tmp_path
+    ) as siblings:
+        branch = await siblings.root()
+        for _ in range(3):
+            [branch] = await branch.fork(1)
+            code = "import os\nprint(open('.pyenv/version/library.py').read(), os.listdir('.pyenv'))"
+            assert await shown(branch, code) == "there = True ['version']"
+
+
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
     [parent] = await root.fork(1)
     await shown(parent, WRITE)
