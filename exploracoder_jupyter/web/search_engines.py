@@ -29,15 +29,18 @@ _MAX_VALUES = 20_000
 async def search_duckduckgo(query: str, most: int) -> Sequence[SearchHit]:
     """Search DuckDuckGo, as in ToolCoder; needs the package `ddgs`, which makes the requests itself.
 
-    Raises WebError if the package can no longer search DuckDuckGo, or the search fails.
+    Raises WebError if the package cannot be imported or can no longer search DuckDuckGo, or the search fails.
     """
     return await anyio.to_thread.run_sync(_search_duckduckgo, query, most, abandon_on_cancel=True)
 
 
 def _search_duckduckgo(query: str, most: int) -> list[SearchHit]:
-    from ddgs import DDGS  # installed by an extra, which is checked when the web is opened
-    from ddgs.engines import ENGINES
-
+    try:
+        from ddgs import DDGS
+        from ddgs.engines import ENGINES
+    except ImportError as error:  # whether it is installed is checked when the web is opened
+        remedy = "`pip install -U 'exploracoder-jupyter[web]'` may repair it"
+        raise WebError(f"The package ddgs, which searches DuckDuckGo, cannot be imported: {remedy}.") from error
     if "duckduckgo" not in ENGINES["text"]:  # ddgs would query all other engines without the user's knowledge
         raise WebError("This version of ddgs cannot search DuckDuckGo.")
     try:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Observation, Task
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import names_in
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.runs.trace_check.checked_trace import Subject
 from exploracoder_jupyter.trace.module_distributions import (
@@ -126,7 +127,7 @@ def require_names(subject: Subject, again: Mapping[str, Observation], chosen: Se
     for one in chosen:
         before, now = one.observation.error, again[one.id].error if one.id in again else None
         found = _UNDEFINED.search(now.message) if now and now.name == "NameError" else None
-        if found and not (before and before.name == "NameError") and found[1] not in names_in(one.code).bound:
+        if found and not (before and before.name == "NameError") and found[1] not in _assigned_names(one.code):
             lost[found[1]] = None
     defined = {name for observation in again.values() for name, _ in observation.names}
     if names := [name for name in lost if name not in defined]:
@@ -137,3 +138,8 @@ def _missing_variables(names: Sequence[str]) -> MissingVariables:
     return MissingVariables(
         f"The run used variables of a kernel that are missing now: {', '.join(names)}.", remedy=_BEFORE_REMEDY
     )
+
+
+def _assigned_names(code: str) -> set[str]:
+    nodes = ast.walk(parse_python(code))
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

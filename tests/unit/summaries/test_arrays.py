@@ -42,8 +42,8 @@ EXPECTED = [
     (np.str_("ab"), ["value 'ab'"]),
     (np.bytes_(b"ab"), ["value b'ab'"]),
     (sparse.csr_array(np.eye(5)), ["shape (5, 5), csr format, dtype float64, 5 stored (20 %), 84 bytes", "all 1"]),
-    (sparse.lil_matrix(np.eye(5)), ["lil format, dtype float64, 5 stored (20 %)"]),
-    (sparse.dok_array(np.eye(5)), ["dok format, dtype float64, 5 stored (20 %)"]),
+    (sparse.lil_matrix(np.eye(5)), ["lil format", "stored values: all 1"]),
+    (sparse.dok_array(np.eye(5)), ["dok format", "stored values: all 1"]),
 ]
 
 

@@ -1,4 +1,4 @@
-"""networkx graphs."""
+"""networkx graphs and their views."""
 
 import copy
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.summaries.described import measure, schema, summarize, text
+from tests.unit.summaries.described import measure, schema, text
 
 
 def test_a_graph_is_described_by_its_kind_size_attributes_and_a_sample():
@@ -47,8 +47,22 @@ def test_large_graphs_are_described_by_a_sample_marked_as_such():
     assert "degrees 1 to 2, mean 2 (the first 500 of them)" in text(nx.path_graph(2000))
 
 
-def test_views_are_described_by_their_representation():
-    assert "DegreeView({1: 1, 2: 1})" in summarize(nx.Graph([(1, 2)]).degree).text
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (lambda g: g.nodes, "1: {}, 2: {}"),
+        (lambda g: g.edges, "(1, 2): {'w': 3}"),
+        (lambda g: g.degree, "(1, 1), (2, 1)"),
+        (lambda g: g.adj, "1: "),
+        (lambda g: g[1], "2: {'w': 3}"),
+        (lambda g: nx.DiGraph(g).in_degree, "(1, 1), (2, 1)"),
+    ],
+)
+def test_views_are_described_by_their_first_items(view, expected):
+    graph = nx.Graph([(1, 2, {"w": 3})])
+    summary = text(view(graph))
+    assert expected in summary and "items" in summary.splitlines()[0]
+    assert expected not in schema(view(graph))
 
 
 def test_the_measure_changes_with_the_graph():

@@ -73,6 +73,15 @@ def test_a_labelled_array_is_described_and_stays_as_it_is(value: Any, parts: lis
     assert value.identical(before)
 
 
+def test_trees_are_described_by_their_groups() -> None:
+    summary = text(xarray.DataTree.from_dict({"/": weather(), "/deep": weather()}))
+    assert summary.splitlines() == [
+        "2 groups",
+        "/: (time: 20, place: 3) warmth, wet",
+        "/deep: (time: 20, place: 3) warmth, wet",
+    ]
+
+
 def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
     lines = schema(weather()).splitlines()
     assert lines[1:3] == ["warmth: (time, place) float64", "wet: (time) bool"]

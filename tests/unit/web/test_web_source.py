@@ -170,6 +170,12 @@ async def test_what_ddgs_raises_is_a_sentence(monkeypatch):
         await search_duckduckgo("x", 5)
 
 
+async def test_a_ddgs_that_cannot_be_imported_is_reported_with_the_remedy(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ddgs", None)
+    with pytest.raises(WebError, match=r"pip install -U 'exploracoder-jupyter\[web\]'"):
+        await search_duckduckgo("x", 5)
+
+
 def test_the_installed_ddgs_takes_what_it_is_given():
     from ddgs import DDGS
     from ddgs.engines import ENGINES

@@ -1,4 +1,4 @@
-"""xarray: data arrays and datasets.
+"""xarray: data arrays, datasets and trees.
 
 Only data already in memory is examined: reading a variable of a file or of a lazy library would load it, and xarray
 would keep what was loaded.
@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
     sample_indices,
 )
 from exploracoder_jupyter.kernel_agent.summaries.sampling import sample_note
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_size
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, format_size
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.tables import pandas_columns
 from exploracoder_jupyter.kernel_agent.summaries.tables.column_facts import (
@@ -53,6 +53,13 @@ def _describe_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
     yield from omitted_note(count, "variables", options)
     yield from _coordinate_facts(dataset, options)
     yield from attribute_facts(dataset.attrs, options)
+
+
+def _describe_tree(tree: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"{len(tree.groups):,} groups")
+    for node in list(tree.subtree)[: options.columns]:
+        names = [format_label(name, options) for name in node.data_vars]
+        yield Fact(f"{node.path}: ({_format_sizes(node.sizes, options)}) {format_list(names, 10)}".rstrip())
 
 
 def _coordinate_facts(values: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -113,6 +120,7 @@ FAMILY = TypeFamily(
         "xarray.DataArray": _describe_array,
         "xarray.Variable": _describe_array,
         "xarray.Dataset": _describe_dataset,
+        "xarray.DataTree": _describe_tree,
     },
     {
         "xarray.DataArray": _measure_array,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.array_elements import (
@@ -111,11 +112,23 @@ def _describe_sparse(array: Any, options: SummaryOptions) -> Iterator[Fact]:
     memory = sum(int(getattr(getattr(array, name, None), "nbytes", 0)) for name in _ARRAY_ATTRIBUTES)
     size = f", {format_size(memory)}" if memory else ""
     yield Fact(f"shape {array.shape}, {array.format} format, dtype {array.dtype}, {stored:,} stored{density}{size}")
-    if stored and array.format not in ("dok", "lil"):  # which store their values in Python containers
-        values = sys.modules["numpy"].asarray(array.data).reshape(-1)
+    values = _stored_values(array, options)
+    if stored and values.size:
         if values.size == stored:
             yield from sampled_fact(values, options.sample, options, "stored values")
         yield Fact(f"stored values: {first_elements(values, options)}", shows=True)
+
+
+def _stored_values(array: Any, options: SummaryOptions) -> Any:
+    """Return the stored values as a flat array; of formats that use Python containers, only the first ones."""
+    numpy = sys.modules["numpy"]
+    if array.format == "dok":
+        values = list(islice(array.values(), options.sample))
+    elif array.format == "lil":
+        values = [value for row in array.data.flat[: options.sample] for value in islice(row, 10)][: options.sample]
+    else:
+        return numpy.asarray(array.data).reshape(-1)
+    return numpy.asarray(values, dtype=array.dtype)
 
 
 def _format_brief(array: Any, options: SummaryOptions) -> str:
@@ -134,6 +147,10 @@ def _measure_masked(array: Any) -> str:
     numpy = sys.modules["numpy"]
     values, mask = as_ndarray(numpy.ma.getdata(array)), numpy.ma.getmask(array)
     return f"{_format_shape(values)}{fingerprint(values)}{fingerprint(mask)}"
+
+
+def _measure_mapped(array: Any) -> str:
+    return _format_shape(as_ndarray(array))
 
 
 def _format_shape(values: Any) -> str:
@@ -166,7 +183,7 @@ FAMILY = TypeFamily(
     {
         "numpy.ndarray": _measure_array,
         "numpy.MaskedArray": _measure_masked,
-        "numpy.memmap": lambda array: _format_shape(as_ndarray(array)),
+        "numpy.memmap": _measure_mapped,
         **dict.fromkeys(_SPARSE_TYPES, _measure_sparse),
     },
     is_inert=_is_inert,

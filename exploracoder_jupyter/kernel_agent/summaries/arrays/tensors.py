@@ -1,4 +1,4 @@
-"""PyTorch, TensorFlow and JAX: tensors and modules.
+"""PyTorch, TensorFlow and JAX: tensors, modules, data sets, loaders and optimizers.
 
 In a fork of a process with running thread pools, attributes can be read and a CPU tensor can be viewed as a NumPy
 array, but any operation of these libraries may hang. Values are therefore read only through NumPy, and no tensor is
@@ -80,17 +80,58 @@ def _describe_torch_module(module: Any, options: SummaryOptions) -> Iterator[Fac
             yield Fact(f"parameters of its own: {format_list(own, _MAX_CHILDREN)}")
 
 
-def _describe_other_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
-    """Describe a tensor of JAX or TensorFlow. Its values are read only in this machine's memory, once computed."""
-    dtype = str(getattr(tensor.dtype, "name", tensor.dtype))
-    yield Fact(f"shape {tensor.shape}, {dtype}")
-    device = str(getattr(tensor, "device", None) or "").rpartition("device:")[2]
-    if device:  # a tracer has none
-        yield Fact(f"on {device}")
-    if hasattr(tensor, "is_ready") and not tensor.is_ready():
+def _describe_torch_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
+    count = f"{len(dataset):,} items" if hasattr(type(dataset), "__len__") else "items not counted"
+    yield Fact(f"{count}, not read")
+    names = [name for name in vars(dataset) if not name.startswith("_")]
+    if names:
+        yield Fact(f"attributes: {format_list(names, options.columns)}")
+
+
+def _describe_data_loader(loader: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"batches of {loader.batch_size}, {loader.num_workers} workers, not read")
+    dataset = loader.dataset
+    count = f" of {len(dataset):,} items" if hasattr(type(dataset), "__len__") else ""
+    yield Fact(f"dataset {type(dataset).__name__}{count}, {type(loader.sampler).__name__}")
+
+
+def _describe_optimizer(optimizer: Any, options: SummaryOptions) -> Iterator[Fact]:
+    groups = optimizer.param_groups
+    count = sum(parameter.numel() for group in groups for parameter in group["params"])
+    yield Fact(f"groups: {len(groups)}, {count:,} parameters, {len(optimizer.state)} with state")
+    for group in groups[:3]:
+        settings = {name: value for name, value in group.items() if name != "params" and value not in (None, False)}
+        shown = format_list([f"{name}={options.short(value)}" for name, value in settings.items()], 12)
+        yield Fact(f"  {shown}", shows=True, schema=f"  set: {format_list(list(settings), 12)}")
+
+
+def _describe_jax_array(array: Any, options: SummaryOptions) -> Iterator[Fact]:
+    if array.is_deleted():
+        yield Fact(f"{_format_shape(array)}, {array.dtype}, deleted or donated")
+        return
+    devices = sorted(map(str, array.devices()))
+    yield Fact(f"{_format_shape(array)}, {array.dtype}, on {format_list(devices, 4)}, {format_size(array.nbytes)}")
+    if len(devices) > 1:
+        yield Fact(f"sharding {type(array.sharding).__name__}")
+    if not hasattr(array, "is_ready"):
+        yield Fact("a key of random numbers")
+    elif not array.is_ready():
         yield Fact("still being computed")
-    elif device.upper().startswith("CPU") and not dtype.startswith("key"):  # keys of random numbers
-        yield from _value_facts(sys.modules["numpy"].asarray(tensor), options)
+    elif len(devices) == 1 and next(iter(array.devices())).platform == "cpu":
+        yield from _value_facts(sys.modules["numpy"].asarray(array), options)
+
+
+def _describe_tracer(tracer: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"{_format_shape(tracer.aval)}, {tracer.aval.dtype}, a tracer: it has no values")
+
+
+def _describe_tensorflow_tensor(tensor: Any, options: SummaryOptions) -> Iterator[Fact]:
+    device = str(getattr(tensor, "device", "") or "").rpartition("device:")[2]
+    shape = _format_shape(tensor) if tensor.shape.rank is not None else "shape not known"
+    trainable = "" if not hasattr(tensor, "trainable") else ", trainable" if tensor.trainable else ", not trainable"
+    yield Fact(f"{shape}, {tensor.dtype.name}{f', on {device}' if device else ''}{trainable}")
+    if hasattr(tensor, "numpy") and device.startswith("CPU") and tensor.dtype.is_numpy_compatible:
+        yield from _value_facts(tensor.numpy(), options)
 
 
 def _describe_keras_layer(model: Any, options: SummaryOptions) -> Iterator[Fact]:
@@ -105,20 +146,29 @@ def _describe_keras_layer(model: Any, options: SummaryOptions) -> Iterator[Fact]
         yield Fact(f"  {len(layers) - _MAX_CHILDREN:,} more layers")
 
 
+def _describe_tensorflow_dataset(dataset: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"elements {dataset.element_spec}, not read")
+
+
 def _measure_version(tensor: Any) -> str:
     """Return the shape, and how often the tensor was changed in place."""
     return f"{_format_shape(tensor)}, version {tensor._version}"
 
 
-_OTHER_TENSORS = (
-    *("jaxlib.ArrayImpl", "jax.jaxlib._jax.Array", "jax.Array", "jax.Tracer"),
-    *("tensorflow.Tensor", "tensorflow.Variable"),
-)
 FAMILY = TypeFamily(
     {
         "torch.Tensor": _describe_torch_tensor,
         "torch.Module": _describe_torch_module,
-        **dict.fromkeys(_OTHER_TENSORS, _describe_other_tensor),
+        "torch.Dataset": _describe_torch_dataset,
+        "torch.DataLoader": _describe_data_loader,
+        "torch.Optimizer": _describe_optimizer,
+        "jaxlib.ArrayImpl": _describe_jax_array,
+        "jax.jaxlib._jax.Array": _describe_jax_array,
+        "jax.Array": _describe_jax_array,
+        "jax.Tracer": _describe_tracer,
+        "tensorflow.Tensor": _describe_tensorflow_tensor,
+        "tensorflow.Variable": _describe_tensorflow_tensor,
+        "tensorflow.DatasetV2": _describe_tensorflow_dataset,
         "keras.Layer": _describe_keras_layer,
     },
     measures={

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
@@ -86,12 +85,8 @@ def describe_bars(container: Any, axes: Any, options: SummaryOptions) -> Series:
         lefts, widths, heights = bottoms, heights, widths
     are_adjacent = len(patches) > 2 and bool((abs((lefts + widths)[:-1] - lefts[1:]) <= 1e-6 * abs(widths[:-1])).all())
     kind += "bars side by side (as of a histogram)" if are_adjacent else "bars"
-    format_position, format_height = axis_formatter(position_axis, 0.45), axis_formatter(value_axis)
-    names = [format_position(float(round(value, 9))) for value in (lefts + widths / 2).tolist()]
-    if are_adjacent:
-        ends = [format_position(value) for value in (*lefts.tolist(), float((lefts + widths)[-1]))]
-        names = [f"{start}..{end}" for start, end in pairwise(ends)]
-    data = _describe_heights(names, heights, format_height)
+    describe = _describe_bins if are_adjacent else _describe_columns
+    data = describe(lefts, lefts + widths, heights, axis_formatter(position_axis, 0.45), axis_formatter(value_axis))
     label = label_of(container) or next(map(label_of, patches), "")  # a histogram's label is on its first bar
     return Series(format_series(kind, label, f"{len(container.patches):,}"), data)
 
@@ -101,17 +96,31 @@ def patch_box(patch: Any) -> tuple[float, float, float, float]:
     return patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()
 
 
-def _describe_heights(names: list[str], heights: Any, format_height: FormatNumber) -> str:
-    """Describe the heights of bars with these positions."""
-    if len(names) <= _MAX_LISTED:
-        columns = zip(names, heights.tolist(), strict=True)
+def _describe_bins(
+    starts: Any, ends: Any, heights: Any, format_value: FormatNumber, format_height: FormatNumber
+) -> str:
+    """Describe the positions and heights of bins that touch."""
+    if not len(number_ranges.finite(heights)):
+        return "no finite heights"
+    top = int(sys.modules["numpy"].nanargmax(heights))
+    highest = f"highest at {format_value(starts[top])} to {format_value(ends[top])}"
+    range_text = number_ranges.describe_range(heights, format_height)
+    return f"from {format_value(starts[0])} to {format_value(ends[-1])}, heights {range_text}, {highest}"
+
+
+def _describe_columns(
+    starts: Any, ends: Any, heights: Any, format_value: FormatNumber, format_height: FormatNumber
+) -> str:
+    np = sys.modules["numpy"]
+    middles = [format_value(float(round(value, 9))) for value in ((starts + ends) / 2).tolist()]
+    if len(middles) <= _MAX_LISTED:
+        columns = zip(middles, heights.tolist(), strict=True)
         return ", ".join(f"{truncate(position, 20)} = {format_height(height)}" for position, height in columns)
     if not len(number_ranges.finite(heights)):
         return "no finite heights"
-    np = sys.modules["numpy"]
-    top, bottom = names[int(np.nanargmax(heights))], names[int(np.nanargmin(heights))]
+    top, bottom = middles[int(np.nanargmax(heights))], middles[int(np.nanargmin(heights))]
     range_text = number_ranges.describe_range(heights, format_height)
-    return f"from {names[0]} to {names[-1]}, {range_text}, highest at {top}, lowest at {bottom}"
+    return f"from {middles[0]} to {middles[-1]}, {range_text}, highest at {top}, lowest at {bottom}"
 
 
 def describe_error_bars(container: Any, axes: Any, options: SummaryOptions) -> Series | None:

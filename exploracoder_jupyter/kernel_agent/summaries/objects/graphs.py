@@ -1,4 +1,4 @@
-"""networkx graphs."""
+"""networkx graphs and views of them."""
 
 from __future__ import annotations
 
@@ -73,10 +73,27 @@ def _join(items: Iterable[str], more: bool = False) -> str:
     return ", ".join(items) + (", ..." if more else "")
 
 
+def _describe_view(view: Any, options: SummaryOptions) -> Iterator[Fact]:
+    """Describe a view of a graph's nodes, edges, degrees or neighbors by its first items."""
+    graph = getattr(view, "_graph", ())
+    yield Fact(f"{len(view):,} items" if len(graph) <= _MAX_COUNTED_NODES else "items not counted")
+    if hasattr(view, "items"):
+        items = [f"{options.short(key)}: {options.short(value)}" for key, value in islice(view.items(), _MAX_ITEMS)]
+    else:
+        items = [options.short(item) for item in islice(view, _MAX_ITEMS)]
+    if items:
+        yield Fact(_join(items, len(items) == _MAX_ITEMS), shows=True)
+
+
 def _measure(graph: Any) -> str:
     """Return the number of nodes and edges; only of nodes where counting edges would take more than microseconds."""
     nodes = len(graph)
     return f"{nodes:,} nodes" + (f", {graph.number_of_edges():,} edges" if nodes <= _MAX_MEASURED_NODES else "")
 
 
-FAMILY = TypeFamily({"networkx.Graph": _describe_graph}, measures={"networkx.Graph": _measure})
+_VIEWS = ("NodeView", "NodeDataView", "DiDegreeView", "OutEdgeView", "OutEdgeDataView", "AtlasView", "UnionAtlas")
+
+FAMILY = TypeFamily(
+    {"networkx.Graph": _describe_graph} | {f"networkx.{name}": _describe_view for name in _VIEWS},
+    measures={"networkx.Graph": _measure},
+)
