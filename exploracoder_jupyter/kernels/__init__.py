@@ -26,7 +26,7 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
         __name__,
         {
             "Inspect": "agent_programs",
-            "Siblings": "siblings",
+            "Siblings": "siblings_base",
             "choose_inspector": "agent_programs",
             "gateway_token": "remote.gateway",
             "open_siblings": "sibling_choice",

@@ -9,8 +9,8 @@ SIDEBAR = f"#{ID}"
 BOARD = ".jp-Explora-boardWidget"
 CARD = {"include": [[".jp-Explora-panel"], [".jp-Explora-card-buttons"], [".jp-Explora-badge"]]}
 """The card, its buttons, and the lines of candidates."""
-COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
-"""The only rule whose result depends on the theme."""
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+"""The rules whose results depend on the theme."""
 
 
 def serious_violations(page, context=None, options=None):
@@ -25,10 +25,12 @@ def serious_violations(page, context=None, options=None):
 def violations_by_theme(tab, context, picture, themes=tuple(THEMES), ready=lambda: None):
     """What axe finds, by theme; takes a picture in each, and returns to the light theme."""
     found = {}
-    for number, name in enumerate(themes):
-        tab.theme(THEMES[name])
-        ready()
-        tab.shot(f"{picture}-{name}")
-        found[f"{picture}-{name}"] = serious_violations(tab.page, context, COLOURS if number else None)
-    tab.theme(THEMES["light"])
+    try:
+        for number, name in enumerate(themes):
+            tab.theme(THEMES[name])
+            ready()
+            tab.shot(f"{picture}-{name}")
+            found[f"{picture}-{name}"] = serious_violations(tab.page, context, COLOURS if number else None)
+    finally:
+        tab.theme(THEMES["light"])
     return {name: violations for name, violations in found.items() if violations}
