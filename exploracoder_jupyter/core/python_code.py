@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 _FILE = "<parsed code>"
+_INVALID = (SyntaxError, ValueError, RecursionError, MemoryError)
 _FILTER = ("ignore", None, Warning, re.compile(re.escape(_FILE)), 0)
 
 
@@ -17,17 +19,29 @@ def parse_python(code: str) -> ast.Module:
 
 
 def parse_valid_python(code: str) -> ast.Module | None:
-    """Parse code; return None if it cannot be parsed.
+    """Parse code; return None if it cannot be parsed."""
+    with _no_warnings(), suppress(*_INVALID):
+        return ast.parse(code, _FILE)
+    return None
 
-    A filter for warnings about this code alone is put into the current list of filters and taken out of the same list:
+
+def is_python(code: str) -> bool:
+    """Whether the code can be compiled as a cell."""
+    with _no_warnings(), suppress(*_INVALID):
+        return bool(compile(code, _FILE, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT))
+    return False
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Put a filter for this code alone into the current list of filters, and take it out of the same list.
+
     `catch_warnings` is not safe in threads, and could restore a list that another thread has left in the meantime.
     """
     filters = warnings.filters
     filters.insert(0, _FILTER)  # type: ignore[attr-defined]  # a list, declared as a sequence
     try:
-        return ast.parse(code, _FILE)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+        yield
     finally:
         with suppress(ValueError):  # `resetwarnings` empties the list
             filters.remove(_FILTER)  # type: ignore[attr-defined]

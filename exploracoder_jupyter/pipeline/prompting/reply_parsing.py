@@ -7,15 +7,14 @@ which the caller responds by asking once more.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from doctest import DocTestParser
 from typing import Annotated, Never, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.python_code import is_python
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import blocks, json_values, parse_list, strip_markdown
 from exploracoder_jupyter.text.thinking_removal import without_thinking
@@ -230,14 +229,3 @@ def _without_prompts(code: str) -> str:
         return "".join(example.source for example in DocTestParser().get_examples(code))
     except ValueError:
         return code
-
-
-def is_python(code: str) -> bool:
-    """Whether the code can be compiled as a cell."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(code, "<reply>", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        except (SyntaxError, ValueError, MemoryError, RecursionError):
-            return False
-    return True

@@ -17,10 +17,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import ReplyError
+from exploracoder_jupyter.core.python_code import is_python
 from exploracoder_jupyter.core.types import Call
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.reply_fragments import json_values
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import is_python, parse_code, raise_unreadable
+from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code, raise_unreadable
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 SEARCH: Final = "search_api"
