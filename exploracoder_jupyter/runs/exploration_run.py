@@ -283,7 +283,7 @@ async def _open_model_and_sources(
 def _folder_notice(workdir: Path) -> str:
     if not is_root_folder(workdir):
         return ""
-    return f"Experiments start in an empty folder, not in {workdir}: name your files by their absolute paths."
+    return f"Experiments start in an empty folder instead of {workdir}: use absolute paths for your files."
 
 
 def _initial_notices(order: Order, settings: Settings, keys: Secrets, messages: Iterable[str]) -> list[Notice]:

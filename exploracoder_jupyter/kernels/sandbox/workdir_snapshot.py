@@ -64,7 +64,8 @@ def copyable_workdir(workdir: Path, stack: ExitStack | AsyncExitStack) -> Path:
 
 def is_root_folder(workdir: Path) -> bool:
     """Return whether this is the root of the file system."""
-    return workdir.resolve() == Path(workdir.resolve().anchor)
+    resolved = workdir.resolve()
+    return resolved == resolved.parent
 
 
 def take_snapshot(

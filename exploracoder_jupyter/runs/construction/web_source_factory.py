@@ -74,9 +74,8 @@ def _choose_engine(settings: Retrieval, http: HttpClient) -> tuple[SearchEngine,
     address = settings.web_address or ""
     host = urlsplit(address).hostname or ""
     if settings.web == "searxng":
-        return partial(
-            search_engines.search_searxng, http=http, address=address
-        ), f"{host}, which asks other search engines"
+        find = partial(search_engines.search_searxng, http=http, address=address)
+        return find, f"{host}, which asks other search engines"
     template = address.replace("{key}", web_key())
     return partial(search_engines.search_by_template, http=http, template=template), host
 
