@@ -14,6 +14,7 @@ import _imp
 import _thread
 import contextlib
 import glob
+import re
 import sys
 import threading
 import types
@@ -95,8 +96,8 @@ def _initialized_libraries() -> Iterator[Hazard]:
 def _library_states() -> Iterator[tuple[str, object, str]]:
     """Yield library, whether it has started what a fork breaks, and what that is."""
     pool, threads = "keeps a thread pool that does not survive a fork", _native_threads()
-    for library, prefix in (("polars", "polars-0"), ("tensorflow", "tf_")):
-        yield library, library in sys.modules and any(name.startswith(prefix) for name in threads), pool
+    for library, pattern in (("polars", r"polars-\d"), ("tensorflow", "tf_")):  # Polars' thread 0 may start last
+        yield library, library in sys.modules and any(re.match(pattern, name) for name in threads), pool
     yield "jax", module_variable("jax._src.xla_bridge", "_backends"), pool
     openmp = module_variable("numba.np.ufunc.parallel", "_threading_layer") == "omp"
     initialized = module_variable("numba.np.ufunc.parallel", "_is_initialized")
