@@ -1,5 +1,6 @@
 """The world of the tests: no real network, no user files, no keys."""
 
+import gc
 import itertools
 import os
 import socket
@@ -17,6 +18,13 @@ _LOCAL = {"127.0.0.1", "::1", "localhost"}
 settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True, database=None)
 settings.register_profile("thorough", settings.get_profile("quick"), max_examples=30)
 settings.load_profile("quick")
+
+
+def pytest_collection_finish():
+    """What has been imported stays: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)

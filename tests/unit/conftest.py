@@ -1,7 +1,6 @@
 """Errors that a run survives still fail its test; a test leaves no process; what is the same for all is done once."""
 
 import functools
-import gc
 import importlib.metadata
 import os
 import sys
@@ -35,12 +34,6 @@ def _modified(folder):
 
 os.fsync = lambda file: None  # no test can see whether what was written would survive the loss of power
 importlib.metadata.packages_distributions = _once_for_each_state(importlib.metadata.packages_distributions)
-
-
-def pytest_collection_finish():
-    """What has been imported stays: the garbage collector need not look through it again and again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")

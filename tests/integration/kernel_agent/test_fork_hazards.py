@@ -67,6 +67,31 @@ def test_polars_refuses_once_it_has_computed(kernel):
     assert [(kind, library) for kind, library, _ in found] == [("refuse", "polars")]
 
 
+NAMED = """
+import sys, threading, types
+from exploracoder_jupyter.kernel_agent.forking.fork_hazards import find_hazards
+sys.modules["polars"] = types.ModuleType("polars")
+def work():
+    with open(f"/proc/self/task/{threading.get_native_id()}/comm", "w") as file:
+        file.write(sys.argv[1])
+    named.set()
+    end.wait()
+named, end = threading.Event(), threading.Event()
+threading.Thread(target=work).start()
+named.wait()
+print([hazard["library"] for hazard in find_hazards({}) if hazard["kind"] == "refuse"])
+end.set()
+"""
+
+
+@pytest.mark.parametrize(("name", "refused"), [("polars-1", ["polars"]), ("polars-ooc-clea", [])])
+def test_polars_refuses_as_soon_as_any_worker_runs(name, refused):
+    found = subprocess.run(
+        [sys.executable, "-c", NAMED, name], check=True, stdout=subprocess.PIPE, text=True, timeout=patience(60)
+    )
+    assert ast.literal_eval(found.stdout) == refused
+
+
 @pytest.fixture
 def elsewhere():
     """The address of a server in another process; it holds what it accepts."""

@@ -1,5 +1,7 @@
 """A shell with the extension."""
 
+import atexit
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -16,3 +18,4 @@ def shell():
     yield shell
     exploracoder_jupyter.unload_ipython_extension(shell)
     InteractiveShell.clear_instance()
+    atexit.unregister(shell.atexit_operations)  # it would collect garbage once for each shell

@@ -147,25 +147,6 @@ def folder_on_disk():
         yield Path(folder)
 
 
-@pytest.mark.parametrize(("name", "refused"), [("polars-1", ["polars"]), ("polars-ooc-clea", [])])
-def test_polars_refuses_as_soon_as_any_worker_runs(before, monkeypatch, name, refused):
-    loaded(monkeypatch, "polars")
-    named, end = threading.Event(), threading.Event()
-
-    def work():
-        Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text(name, encoding="utf-8")
-        named.set()
-        end.wait()
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    assert named.wait(60)
-    found = new(before)
-    end.set()
-    thread.join()
-    assert [library for kind, library, _ in found if kind == "refuse"] == refused
-
-
 def test_an_open_database_file_is_reported_unless_it_is_the_packages_own_record(before, folder_on_disk):
     own, path = folder_on_disk / "exploracoder_jupyter" / "history.sqlite", folder_on_disk / "data.db"
     own.parent.mkdir()

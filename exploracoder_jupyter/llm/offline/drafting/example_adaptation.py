@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.llm.offline.drafting.draft import Draft
@@ -43,18 +44,22 @@ class _Assignment:
 
 def adapt_example(example_slice: Slice, api: ApiDoc, goal: Goal, *, limit: int = 3) -> list[Draft]:
     """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
-    slots = _find_slots(_editable_copy(example_slice, goal), api)
-    assignments = _assignments(slots, goal)[:limit]
-    return [_make_draft(example_slice, api, assignment, goal) for assignment in assignments]
+    tree = _rename_reserved(example_slice, goal)
+    slots = _find_slots(tree, api)
+    imports, names = map(ast.unparse, example_slice.imports), sorted(called_names(tree))
+    base = Draft(tuple(imports), (), "", (api.path,), type=example_slice.type, names=tuple(names))
+    return [_fill_slots(base, tree, slots, assignment, goal) for assignment in _assignments(slots, goal)[:limit]]
 
 
-def _editable_copy(example_slice: Slice, goal: Goal) -> ast.Module:
-    """Return a copy whose own variables do not have reserved names."""
-    tree = ast.Module([*copy.deepcopy(example_slice.statements), ast.Expr(copy.deepcopy(example_slice.result))], [])
+def _rename_reserved(example_slice: Slice, goal: Goal) -> ast.Module:
+    """Return the slice as a program whose own variables do not have reserved names."""
+    tree = ast.Module([*example_slice.statements, ast.Expr(example_slice.result)], [])
     own = {name for node in example_slice.statements for name in stored_names(node, whole=True)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in own & goal.reserved:
-            node.id = f"{node.id}_"
+    if own & goal.reserved:
+        tree = copy.deepcopy(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in own & goal.reserved:
+                node.id = f"{node.id}_"
     return tree
 
 
@@ -143,13 +148,11 @@ def _fit_value(value: Value, slot: _Slot) -> tuple[str, float]:
     return value.code, (shape_score + role_score if shape_score or role_score >= 1 else 0.0)
 
 
-def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, goal: Goal) -> Draft:
-    tree = _editable_copy(example_slice, goal)
-    names = tuple(sorted(called_names(tree)))
+def _fill_slots(base: Draft, tree: ast.Module, slots: Sequence[_Slot], assignment: _Assignment, goal: Goal) -> Draft:
     replaced: dict[ast.AST, str] = {}
     dropped: set[ast.AST] = set()
     penalty = 0.0
-    for index, slot in enumerate(_find_slots(tree, api)):
+    for index, slot in enumerate(slots):
         if index in assignment.code_by_slot:
             replaced.update((node, assignment.code_by_slot[index]) for node in slot.nodes)
         elif slot.keyword is not None and not any(
@@ -159,18 +162,17 @@ def _make_draft(example_slice: Slice, api: ApiDoc, assignment: _Assignment, goal
             penalty += 0.1
         else:
             penalty += 0.8 if nesting_depth(slot.shape) else 0.5 if slot.shape == "str" else 0.35
-    body = [ast.unparse(node) for node in ast.iter_child_nodes(_ReplaceNodes(replaced, dropped).visit(tree))]
-    imports = tuple(ast.unparse(node) for node in example_slice.imports)
-    return Draft(imports, tuple(body[:-1]), body[-1], (api.path,), assignment.used, penalty, example_slice.type, names)
+    *statements, result = (ast.unparse(_rewrite(node, replaced, dropped)) for node in tree.body)
+    return replace(base, statements=tuple(statements), result=result, used=assignment.used, penalty=penalty)
 
 
-class _ReplaceNodes(ast.NodeTransformer):
-    def __init__(self, replaced: Mapping[ast.AST, str], dropped: set[ast.AST]) -> None:
-        self._replaced, self._dropped = replaced, dropped
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if node in self._replaced:
-            return ast.parse(self._replaced[node], mode="eval").body
-        if isinstance(node, ast.Call):
-            node.keywords = [item for item in node.keywords if item not in self._dropped]
-        return self.generic_visit(node)
+def _rewrite(node: Any, replaced: Mapping[ast.AST, str], dropped: Collection[ast.AST]) -> Any:
+    """Return a copy of a node, or of a part of one, with other code for some nodes and without the dropped ones."""
+    if isinstance(node, list):
+        return [_rewrite(part, replaced, dropped) for part in node if part not in dropped]
+    if not isinstance(node, ast.AST):
+        return node
+    if node in replaced:
+        return ast.parse(replaced[node], mode="eval").body
+    parts = {name: _rewrite(part, replaced, dropped) for name, part in ast.iter_fields(node)}
+    return ast.copy_location(type(node)(**parts), node)

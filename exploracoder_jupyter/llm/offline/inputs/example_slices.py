@@ -67,7 +67,8 @@ def example_blocks(api: ApiDoc) -> tuple[tuple[Statement, ...], ...]:
     return tuple(filter(None, blocks))
 
 
-def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> list[Slice]:
+@lru_cache(maxsize=4096)
+def find_slices(block: tuple[Statement, ...], name: str, *, limit: int = 6) -> tuple[Slice, ...]:
     """Return slices that end in a statement which calls `name` (any call if it is empty), in order."""
     found: list[Slice] = []
     for index, statement in enumerate(block):
@@ -75,7 +76,7 @@ def find_slices(block: Sequence[Statement], name: str, *, limit: int = 6) -> lis
         result = (_mutated_variable(statement.node) if shows_nothing else None) or _result_expression(statement.node)
         if result is not None and (not name or name in called_names(statement.node)):
             found.append(_make_slice(block, index, result))
-    return found[:limit]
+    return tuple(found[:limit])
 
 
 def _mutated_variable(node: ast.stmt) -> ast.expr | None:
