@@ -195,7 +195,12 @@ async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
 
 
 async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time_with_its_daemons(root):
-    code = "import subprocess\nsubprocess.Popen(['/bin/sleep', '98765'], start_new_session=True)\nsum(range(10**12))"
+    code = (
+        "import signal, subprocess, time\n"
+        "subprocess.Popen(['/bin/sleep', '98765'], start_new_session=True)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
+        "time.sleep(9876)"
+    )
     with anyio.fail_after(patience(8)):
         observation = await run(root, code, timeout=patience(0.7))
     assert observation.status == "timeout"

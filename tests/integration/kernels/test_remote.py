@@ -203,7 +203,8 @@ async def test_a_timeout_interrupts_and_what_does_not_answer_is_deleted(root, se
     assert await shown(root, "x") == "1"
     before = len(server.kernels())
     with anyio.fail_after(patience(20)):
-        observation = await run(root, "sum(range(10**12))", timeout=0.5)
+        code = "import signal, time; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]); time.sleep(9876)"
+        observation = await run(root, code, timeout=0.5)
     assert (observation.status, "ended" in observation.note) == ("timeout", True)
     assert (await run(root, "1")).status == "died"
     assert len(server.kernels()) <= before
