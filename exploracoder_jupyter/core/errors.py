@@ -103,6 +103,11 @@ def to_explora_error(error: BaseException) -> ExploraError:
         return MissingRequirement(
             f"The operating system reported an error: {error.strerror}{where}.", remedy="Fix it and try again."
         )
+    if isinstance(error, RuntimeError) and "home directory" in str(error):  # of pathlib and platformdirs
+        return MissingRequirement(
+            "Your home folder could not be determined.",
+            remedy="Set the environment variable HOME to a folder of yours.",
+        )
     return InternalError(
         f"An internal error occurred: {format_error(error)}.", remedy="This is a bug; please report it."
     )

@@ -1,5 +1,7 @@
 """Wrong use: one sentence, the documented exit status, an object with --json. No run is started here."""
 
+import pwd
+
 import nbformat
 import pytest
 
@@ -43,6 +45,18 @@ def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys
     answer = json_result("error", captured.out)
     assert set(answer) == {"error", "remedy"}
     assert answer["error"] in captured.err
+
+
+def test_a_user_without_a_home_folder_is_asked_to_name_one(monkeypatch, capsys):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def unknown(uid):
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)  # as in a container that runs with an arbitrary user id
+    assert main(["history"]) == 2
+    assert "HOME" in capsys.readouterr().err
 
 
 def test_debug_shows_the_traceback(capsys):
