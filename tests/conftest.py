@@ -21,7 +21,7 @@ settings.load_profile("quick")
 
 
 def pytest_collection_finish():
-    """What has been imported stays: the garbage collector need not look through it again and again."""
+    """What has been imported stays: the garbage collector skips it, and runs less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)

@@ -106,7 +106,7 @@ def to_explora_error(error: BaseException) -> ExploraError:
     if isinstance(error, RuntimeError) and "home directory" in str(error):  # of pathlib and platformdirs
         return MissingRequirement(
             "Your home folder could not be determined.",
-            remedy="Set the environment variable HOME to a folder of yours.",
+            remedy="Set the environment variable HOME to a folder that you can write to.",
         )
     return InternalError(
         f"An internal error occurred: {format_error(error)}.", remedy="This is a bug; please report it."

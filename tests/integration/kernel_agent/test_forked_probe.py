@@ -112,10 +112,11 @@ def test_a_flood_is_bounded():
 
 
 def test_no_process_and_no_descriptor_is_left():
-    before = descriptors(), children()
+    files, others = descriptors(), children()
     for _ in range(2):
         forked_probe.run([hang, die, say(1)], each=0.1)
-    assert (descriptors(), children()) == before
+    assert children() <= others  # those that other tests left may end meanwhile
+    assert descriptors() == files
 
 
 def test_what_comes_after_the_time_of_all_is_not_run():
@@ -273,7 +274,7 @@ def test_an_interrupt_leaves_no_process(interruptible):
         os.kill(os.getppid(), signal.SIGINT)
         time.sleep(10)
 
-    before = children()
+    others = children()
     with pytest.raises(KeyboardInterrupt):
         forked_probe.run([interrupt], each=20, seconds=20)
-    assert children() == before
+    assert children() <= others

@@ -46,8 +46,9 @@ def adapt_example(example_slice: Slice, api: ApiDoc, goal: Goal, *, limit: int =
     """Return the slice with the task's values in it, best first; without values that fit, the slice itself."""
     tree = _rename_reserved(example_slice, goal)
     slots = _find_slots(tree, api)
-    imports, names = map(ast.unparse, example_slice.imports), sorted(called_names(tree))
-    base = Draft(tuple(imports), (), "", (api.path,), type=example_slice.type, names=tuple(names))
+    imports = tuple(map(ast.unparse, example_slice.imports))
+    names = tuple(sorted(called_names(tree)))
+    base = Draft(imports, (), "", (api.path,), type=example_slice.type, names=names)
     return [_fill_slots(base, tree, slots, assignment, goal) for assignment in _assignments(slots, goal)[:limit]]
 
 
