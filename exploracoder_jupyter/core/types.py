@@ -70,6 +70,21 @@ class RepositoryTask:
 
 
 @dataclass(frozen=True, slots=True)
+class UserVariable:
+    """A variable of the user's kernel that the task or its check names."""
+
+    name: str
+    type: str = ""
+    """Import path of its type."""
+    given: bool = False
+    """Whether the task treats it as given: then no program may make it up."""
+    schema: str = ""
+    """Its summary without any data, such as columns with their types; empty if it is not known."""
+    lacking: str = ""
+    """Why experiments do not have it, as a clause; empty if they have it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """The user's request."""
 
@@ -87,6 +102,8 @@ class Task:
     of the solution."""
     repository: RepositoryTask | None = None
     """Set if the solution is a class or function of a repository."""
+    variables: tuple[UserVariable, ...] = ()
+    """What is known of the variables that it names; those that experiments have are among `uses` too."""
 
     @property
     def subject(self) -> str:
