@@ -20,7 +20,7 @@ import time
 import zlib
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent import variable_encoding
+from exploracoder_jupyter.kernel_agent import variable_decoding
 from exploracoder_jupyter.kernel_agent.confinement import child_processes, resource_limits, written_files_archive
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
@@ -51,11 +51,12 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     resource_limits.apply(options["limits"])
     bounded_output.OutputLimits(options["output"]).install()
     shell.history_manager.enabled = False  # experiments do not belong in the user's history
-    if options["variables"]:
-        carried = variable_encoding.load(os.path.join(folder, "variables"), pickled=options["pickled"])
-        shell.user_ns.update(carried)
     shell.explora_guest = adopted
-    cell_report.CellReporter.of(shell)
+    reporter = cell_report.CellReporter.of(shell)
+    if options["variables"]:
+        reporter.unloaded = variable_decoding.load(
+            os.path.join(folder, "variables"), shell.user_ns, pickled=options["pickled"]
+        )
 
 
 class AdoptedKernel:

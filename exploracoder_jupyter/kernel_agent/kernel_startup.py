@@ -13,7 +13,7 @@ import json
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent import variable_encoding
+from exploracoder_jupyter.kernel_agent import variable_decoding
 from exploracoder_jupyter.kernel_agent.confinement import child_processes, exit_with_starter
 from exploracoder_jupyter.kernel_agent.forking import kernel_fork
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
@@ -32,9 +32,11 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     bounded_output.OutputLimits(options["output"]).install()
     app: Any = IPKernelApp.instance()
     app.initialize(arguments)
+    reporter = cell_report.CellReporter.of(app.shell)
     if options.get("variables"):
-        app.shell.user_ns.update(variable_encoding.load(options["variables"], pickled=options.get("pickled", False)))
-    cell_report.CellReporter.of(app.shell)
+        reporter.unloaded = variable_decoding.load(
+            options["variables"], app.shell.user_ns, pickled=options.get("pickled", False), mapped=True
+        )
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(kernel_fork.fork, app.shell)
     app.start()

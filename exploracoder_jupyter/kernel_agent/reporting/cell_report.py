@@ -7,8 +7,9 @@ in this process.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting import failure_report, touched_files
@@ -37,6 +38,8 @@ class CellReporter:
         self._memory = 0
         self._publisher = shell.display_pub
         """Stored now, as code that captures a cell's outputs replaces the shell's publisher."""
+        self.unloaded: dict[str, str] = {}
+        """Why variables that were sent to this kernel could not be loaded."""
         self._running: tuple[str, object] | None = None
         """Code of the outermost running cell, and the message that requested it; none if there is no kernel."""
         shell.events.register("pre_run_cell", self._start_cell)
@@ -49,6 +52,18 @@ class CellReporter:
             shell.explora_cell_reporter = cls(shell)
         reporter: CellReporter = shell.explora_cell_reporter
         return reporter
+
+    def describe(self, names: Sequence[str]) -> str:
+        """Return type and schema of these variables by name, or what is `missing`, as JSON; without any data."""
+        space = self._shell.user_ns
+        existing = [name for name in names if name in space]
+        summaries = self._summarizer.tell([space[name] for name in existing])
+        described: dict[str, dict[str, str]] = {
+            name: {"type": type_path(space[name]), "schema": summary.schema}
+            for name, summary in zip(existing, summaries, strict=True)
+        }
+        described.update((name, {"missing": self.unloaded.get(name, "")}) for name in names if name not in space)
+        return json.dumps(described)
 
     def _start_cell(self, info: Any) -> None:
         request = getattr(self._shell, "parent_header", None)
