@@ -265,7 +265,7 @@ def _build_order(start: Start, line: KernelForkClient) -> Order:
         variables=Path(start.variables) if start.variables else None,
         unsent=start.unsent,
         live=line.kernel(start.live) if start.live else None,
-        mentioned=tuple(start.live.mentioned) if start.live else (),
+        mentioned=tuple(start.mentioned),
         steerable=True,
         given=given,
     )

@@ -20,6 +20,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.core.types import RepositoryTask, Task
+from exploracoder_jupyter.ipython_extension.mentioned_variables import describe_variables
 from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
 from exploracoder_jupyter.runs import Listener, Order, RunSteering
 
@@ -118,13 +119,15 @@ async def aexplore(
     folder = Path(workdir or Path.cwd())
     with ExitStack() as stack:
         given = variables or {}
-        values, unsent = send_variables([*given], given, stack, resolve(layer).sandbox, forks="never")
+        sent = send_variables([*given], given, stack, resolve(layer).sandbox)
+        if sent.problems:
+            raise UsageError(" ".join(sent.problems.values()), remedy="Give `setup` code that makes them.")
         order = Order(
             Task(task, names, check=check, solution_name=name, uses=tuple(given), setup=setup),
             (layer,),
             folder,
-            variables=Path(values) if values else None,
-            unsent=unsent,
+            variables=Path(sent.folder) if sent.folder else None,
+            mentioned=tuple(describe_variables(task, check, given, given, hidden={})),
         )
         if repo is not None and task_in_repository:
             order = runs.in_repository(order, Path(repo), task_in_repository)

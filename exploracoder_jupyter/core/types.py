@@ -28,8 +28,9 @@ that merely ran is `unchecked`."""
 StopCause = Literal["", "budget", "futile", "user", "error"]
 """What stopped a run before its end: the budget, the failure of too many subtasks, the user, or an error; empty if
 nothing did."""
-Unmet = Literal["", "check", "name"]
-"""What a program that ran to its end did not fulfill: its check, or the demand to define a function of this name."""
+Unmet = Literal["", "check", "name", "input"]
+"""What a program that ran to its end did not fulfill: its check, the demand to define a function of this name, or the
+demand to use a variable of the user's instead of making it up."""
 Ruling = Literal["right", "wrong", "unsure"]
 """Whether the outputs fulfill the task."""
 

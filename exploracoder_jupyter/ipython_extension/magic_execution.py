@@ -27,6 +27,7 @@ from exploracoder_jupyter.core.required_libraries import check_libraries
 from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
+from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, parse_history_limit, show_runs
@@ -34,17 +35,18 @@ from exploracoder_jupyter.ipython_extension.browser.form_requests import FormReq
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
-from exploracoder_jupyter.ipython_extension.mentioned_variables import find_replaced
+from exploracoder_jupyter.ipython_extension.mentioned_variables import describe_variables, find_replaced
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import RecordedRun, find_recorded_run
 from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
+from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
 from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command, with_this_interpreter
 from exploracoder_jupyter.ipython_extension.running.followed_run import Run
-from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, will_be_forked
+from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, reason_not_forked
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
-from exploracoder_jupyter.ipython_extension.running.variable_sending import Forks, send_variables
+from exploracoder_jupyter.ipython_extension.running.variable_sending import Sending, send_with_consent
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
@@ -60,6 +62,7 @@ _FORK_SECONDS = 15.0
 """Seconds that a cell in the background waits until its kernel was forked, which takes about a second."""
 _NO_REVIEW = "Leave it out, or explore in JupyterLab or Notebook 7 without --wait."
 _MAX_TASK = 60
+_UNSENT = "no copies were sent, since experiments were to start from a fork of this kernel"
 _TAKE = "%explora solution inserts the solution into a new cell."
 _OFFERED = "The solution of this run is already in a cell, or this front end does not insert cells. It is:"
 
@@ -100,7 +103,7 @@ class Commands:
         if settings.exploration.review and not background and not (page() and self.controls.handles_while_busy):
             request = replace(request, layers=_without_review(request.layers))
         refused = _missing_library(request.call.libraries, settings)
-        order, forks = self._build_start(request, caller, settings.sandbox, resources, refused=refused is not None)
+        order, forked = self._build_start(request, caller, settings.sandbox, resources, refused=refused is not None)
         if not refused:
             self._searcher.last = SearchTarget(",".join(order.libraries), request.call.layer)
             self.runs.stop_runs_of_cell(caller.cell)
@@ -118,7 +121,7 @@ class Commands:
             )
         except KeyboardInterrupt:  # while waiting for the page's hello
             raise UsageError("Stopped. The run was stopped before it began.") from None
-        self._follow(run, background=background, forks=forks)
+        self._follow(run, background=background, forked=forked)
 
     def _find_replaced(self, code: str) -> list[str]:
         return find_replaced(code, self._shell.user_ns, hidden=self._shell.user_ns_hidden)
@@ -145,14 +148,19 @@ class Commands:
 
     def _build_start(
         self, request: _Request, caller: Caller, sandbox: Sandbox, resources: ExitStack, *, refused: bool
-    ) -> tuple[Start, Forks]:
-        """Build the start message and predict whether this kernel is forked; sends no variables for a refused run."""
+    ) -> tuple[Start, bool]:
+        """Build the start message, and predict whether this kernel is forked: otherwise variables are sent."""
         call = request.call
         offered = not (refused or call.repo) and sandbox.state != "fresh"
-        live = make_offer(self._shell, task=request.task, check=call.check) if offered else None
-        forks: Forks = "will" if will_be_forked(live, sandbox) else "may" if live else "never"
-        uses = () if refused else call.uses
-        variables, unsent = send_variables(uses, self._shell.user_ns, resources, sandbox, forks=forks)
+        live = make_offer(self._shell) if offered else None
+        variables = [] if refused or call.repo else self._describe_variables(request)
+        sent, why = Sending(), reason_not_forked(live, sandbox)
+        if variables and why:
+            space = self._shell.user_ns
+            required = {*call.uses, *(one.name for one in variables if one.given)}
+            withheld = {*find_credential_variables(space)} - {*call.uses}
+            sent = send_with_consent(variables, required, space, resources, sandbox, withheld=withheld, why=why)
+            variables = [replace(one, lacking=sent.problems.get(one.name, "")) for one in variables]
         repository = None
         if call.repo:
             repository = Repository(
@@ -165,24 +173,34 @@ class Commands:
             check=call.check,
             setup=call.setup,
             solution_name=call.solution_name,
-            layers=request.layers,
+            layers=[{"sandbox": {"pickle": True}}, *request.layers] if sent.pickled else request.layers,
             notebook=str(caller.notebook) if caller.notebook else None,
             cell=caller.cell,
             workdir=str(Path.cwd()),
             repository=repository,
-            variables=variables,
-            unsent=unsent,
+            variables=sent.folder,
+            unsent=_UNSENT if variables and not sent.folder else "",
+            mentioned=variables,
             live=live,
             cells=caller.cell is not None,
             given=request.given,
             resume=request.resume,
             replay=request.replay,
         )
-        return order, forks
+        return order, not why
 
-    def _follow(self, run: Run, *, background: bool, forks: Forks) -> None:
+    def _describe_variables(self, request: _Request) -> list[UserVariable]:
+        """Describe the variables that the run is about; a replay has those of the recorded run."""
+        call, space = request.call, self._shell.user_ns
+        if unknown := [name for name in call.uses if name not in space]:
+            raise UsageError(f"--use: There is no variable {unknown[0]!r}.")
+        text, check = ("", None) if call.replay else (request.task, call.check)
+        found = describe_variables(text, check, call.uses, space, hidden=self._shell.user_ns_hidden)
+        return [one for one in found if one.name != call.solution_name]
+
+    def _follow(self, run: Run, *, background: bool, forked: bool) -> None:
         try:
-            run.detach(patience=_FORK_SECONDS if forks == "will" else 0.0) if background else run.wait()
+            run.detach(patience=_FORK_SECONDS if forked else 0.0) if background else run.wait()
         except KeyboardInterrupt:
             raise UsageError(_summary_line(run)) from None
         if background:

@@ -1,7 +1,7 @@
 """Finds the variables of this kernel that a task mentions, or that a solution would replace.
 
-Only the names of mentioned variables are sent, so that the model learns that they exist. They are found in prose and in
-code. Private names, IPython's own names and imported objects are left out: a program imports the latter itself.
+They are found in prose and in code. Private names, IPython's own names and imported objects are left out: a program
+imports the latter itself.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ from __future__ import annotations
 import ast
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 from symtable import symtable
+
+from exploracoder_jupyter.core.given_variables import classify_mention
+from exploracoder_jupyter.core.types import UserVariable
+from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 
 MAX_NAMES = 20
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -31,6 +35,29 @@ def find_mentioned(
     """
     found = dict.fromkeys([*_IDENTIFIER.findall(task), *_names_in_check(check or "")])
     return [name for name in found if name in namespace and _is_users(name, namespace[name], hidden)][:MAX_NAMES]
+
+
+def describe_variables(
+    task: str, check: str | None, uses: Iterable[str], namespace: Mapping[str, object], *, hidden: Mapping[str, object]
+) -> list[UserVariable]:
+    """Return the variables that the user names with `--use`, and those that the task or its check mention.
+
+    A bare word that may be plain English counts as given only if its value is not a built-in one: data, most likely.
+    """
+    mentioned = find_mentioned(task, None, namespace, hidden=hidden)
+    uses = [name for name in uses if name in namespace]
+    names = dict.fromkeys([*uses, *mentioned, *find_mentioned("", check, namespace, hidden=hidden)])
+    return [
+        UserVariable(name, type_path(namespace[name]), _is_given(task, name, namespace[name], name in mentioned, uses))
+        for name in names
+    ]
+
+
+def _is_given(task: str, name: str, value: object, mentioned: bool, uses: Collection[str]) -> bool:
+    if not mentioned:
+        return name in uses
+    mention = classify_mention(task, name)
+    return mention == "given" or (mention == "perhaps" and (name in uses or type(value).__module__ != "builtins"))
 
 
 def find_replaced(code: str, namespace: Mapping[str, object], *, hidden: Mapping[str, object]) -> list[str]:

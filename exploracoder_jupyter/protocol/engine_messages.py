@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 from exploracoder_jupyter.protocol.run_controls import Control
 
@@ -38,8 +39,6 @@ class LiveOffer(_Message):
     hazards: list[Hazard] = []
     secretive: list[str] = []
     """Names of variables that look like credentials; never their values."""
-    mentioned: list[str] = []
-    """Names of variables mentioned in the task or its check: the prompt lists those that exist in the fork."""
     paths: list[str] = []
     """The kernel's import path."""
 
@@ -112,11 +111,12 @@ class Start(_Message):
     repository: Repository | None = None
     """Set if the task is to write code for a repository."""
     variables: str | None = None
-    """Folder with the values of `uses`, if any were sent; both processes try to remove it, so that it is removed even
-    if one of them dies."""
+    """Folder with the values of variables, if any were sent; both processes try to remove it, so that it is removed
+    even if one of them dies."""
     unsent: str = ""
-    """Which of `uses` were not sent, and why: they cannot be written, or experiments do not need them. Empty if all
-    were sent."""
+    """Why no variables were sent, if experiments were not to need any; a clause, or empty."""
+    mentioned: list[UserVariable] = []
+    """The variables that the task or its check names, and those of `uses`."""
     live: LiveOffer | None = None
     """Set if the kernel can be forked, as far as the kernel itself can determine."""
     cells: bool = False

@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
-from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, UsageError, unwrap_group
+from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Output, Task
@@ -45,10 +45,10 @@ from exploracoder_jupyter.runs.history_writer import HistoryWriter
 from exploracoder_jupyter.runs.order import (
     Order,
     ResumedRun,
-    missing_variables_message,
+    find_variables,
+    lacking_variables_message,
     unsent_variables_message,
     validate_order,
-    with_mentioned_variables,
 )
 from exploracoder_jupyter.runs.run_steering import RunSteering
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
@@ -165,13 +165,15 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         if not order.recording and (order.replies is None or order.replies.asks_model):
             settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))
-        _check_variables(order, environment)
-        task = with_mentioned_variables(order, environment)
+        task = order.task
+        if not order.recording:
+            begin, seconds = root, settings.exploration.timeout
+            task = await retry_on_branching_change(lambda: find_variables(order, begin, timeout=seconds))
         emit(_started_event(task, settings, environment, order.earlier, emit.path))
         messages = (
             _folder_notice(order.workdir),
             *siblings.notices,
-            missing_variables_message(order, task),
+            lacking_variables_message(task),
             missing_names_notice(task),
         )
         for notice in _initial_notices(order, settings, keys, messages):
@@ -241,16 +243,6 @@ async def _resolve_settings(order: Order, settings: Settings, keys: Secrets) -> 
             raise
         more = "That address comes from the trace: use --base-url for another endpoint, or --model offline for none."
         raise EndpointError(error.message, remedy=f"{error.remedy} {more}".strip()) from None
-
-
-def _check_variables(order: Order, environment: Environment) -> None:
-    """Refuse to explore without the requested variables: a fresh kernel only has those that could be sent."""
-    if not order.unsent or environment.state.startswith("live"):
-        return
-    why = f"Experiments start {environment.state}." if ":" in environment.state else ""
-    if order.variables is None:
-        raise UsageError(f"{why} {order.unsent}".strip())
-    raise UsageError(f"--use: {order.unsent} {why}".strip(), remedy="--pickle may carry more.")
 
 
 async def _open_model_and_sources(

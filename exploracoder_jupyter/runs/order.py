@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE, RRR, is_repository_strategy
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.types import Environment, Exchange, RepositoryTask, Task
+from exploracoder_jupyter.core.types import Exchange, RepositoryTask, Task, UserVariable
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
 from exploracoder_jupyter.pipeline import ResumePoint
@@ -20,6 +23,9 @@ from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
 from exploracoder_jupyter.pipeline.solving.user_check import check_code
 
 MOST_TASK_CHARACTERS = 64_000
+_SETUP = "Use --state fresh to send copies, or give --setup code that makes what is missing."
+_DESCRIBE = "print(__import__('IPython').get_ipython().explora_cell_reporter.describe({names!r}))"
+_DESCRIPTIONS: TypeAdapter[dict[str, dict[str, str]]] = TypeAdapter(dict[str, dict[str, str]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +70,11 @@ class Order:
     variables: Path | None = None
     """Folder with the values of `task.uses`."""
     unsent: str = ""
-    """Which of `task.uses` could not be sent, and why; a sentence, or empty."""
+    """Why no variables were sent, if experiments were to be forks of the live kernel; a clause, or empty."""
     live: LiveKernel | None = None
     """The caller's kernel, if it may be forked."""
-    mentioned: tuple[str, ...] = ()
-    """Variables of that kernel that the task mentions."""
+    mentioned: tuple[UserVariable, ...] = ()
+    """The variables of the caller that the task or its check names, and those of `task.uses`."""
     trace_folder: Path | None = None
     """Below which the trace is written, if there is no notebook; by default the working directory."""
     steerable: bool = False
@@ -86,31 +92,58 @@ class Order:
     anything that other runs would read: no introductions and no snippets."""
 
 
-def with_mentioned_variables(order: Order, environment: Environment) -> Task:
-    """Add the variables that the task mentions, if experiments are forks of the live kernel and so have all of them."""
+async def find_variables(order: Order, root: Branch, *, timeout: float) -> Task:
+    """Return the task with what experiments have of the variables that it names, with their types and schemas.
+
+    `timeout` is in seconds. Raises UsageError: one that the task treats as given, or that the user named, is missing.
+    """
     task = order.task
-    if not environment.state.startswith("live"):
+    known = {one.name: one for one in (*task.variables, *order.mentioned) if one.name != task.solution_name}
+    known = {**{name: UserVariable(name) for name in task.uses}, **known}
+    if not known:
         return task
-    more = (name for name in order.mentioned if name != task.solution_name)
-    return replace(task, uses=tuple(dict.fromkeys([*task.uses, *more])))
+    described = await _describe(root, [*known], timeout)
+    variables = []
+    for name, variable in known.items():
+        found = described.get(name, {})
+        lacking = (
+            found["missing"] or variable.lacking or order.unsent or "it does not exist" if "missing" in found else ""
+        )
+        if lacking and (variable.given or name in task.uses):
+            raise UsageError(f"Experiments do not have your variable {name!r}: {lacking.rstrip('.')}.", remedy=_SETUP)
+        kind = found.get("type", variable.type)
+        variables.append(replace(variable, type=kind, schema=found.get("schema", ""), lacking=lacking))
+    uses = dict.fromkeys([*task.uses, *(one.name for one in variables if not one.lacking)])
+    return replace(task, uses=tuple(uses), variables=tuple(variables))
 
 
-def missing_variables_message(order: Order, task: Task) -> str:
-    """Describe which variables mentioned in the task are missing in fresh experiments; a sentence, or empty."""
-    names = [name for name in order.mentioned if name not in task.uses and name != task.solution_name]
-    if not names:
-        return ""
-    which = f"variable {names[0]}" if len(names) == 1 else f"variables {', '.join(names)}"
-    return f"Experiments do not have your {which}, mentioned in the task: `--use {' '.join(names)}` sends a copy."
+async def _describe(root: Branch, names: Sequence[str], timeout: float) -> dict[str, dict[str, str]]:
+    """Return what the kernel's reporter says about these variables, by name; nothing if it cannot."""
+    [branch] = await root.fork(1)
+    try:
+        observation = await branch.run(_DESCRIBE.format(names=[*names]), timeout=timeout)
+    finally:
+        await branch.close()
+    text = "".join(str(output.get("text", "")) for output in observation.outputs)
+    with suppress(ValueError, IndexError):  # what the user defined has broken what this needs
+        return _DESCRIPTIONS.validate_json(text.strip().splitlines()[-1])
+    return {}
+
+
+def lacking_variables_message(task: Task) -> str:
+    """Describe which variables that the task mentions experiments lack; a sentence, or empty."""
+    return " ".join(
+        f"Experiments do not have your variable {one.name}: {one.lacking.rstrip('.')}."
+        for one in task.variables
+        if one.lacking
+    )
 
 
 def unsent_variables_message(order: Order, task: Task) -> str:
-    """Describe which variables mentioned in the task are missing if kernels can no longer be forked; sentences."""
-    unsent = [name for name in task.uses if name not in order.task.uses]
-    more = ""
-    if unsent:
-        more = f"They lack {', '.join(unsent)}: use `--state fresh --use {' '.join(unsent)}` to send a copy."
-    return f"{order.unsent} {more}".strip()
+    """Describe which variables are missing if kernels can no longer be forked; a sentence, or empty."""
+    if not (order.unsent and task.uses):
+        return ""
+    return f"They lack {', '.join(task.uses)}: {order.unsent}. Use --state fresh to send copies."
 
 
 def validate_order(order: Order) -> Settings:

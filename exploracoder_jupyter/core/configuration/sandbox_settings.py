@@ -18,6 +18,7 @@ class Sandbox(Section):
     file_mb: Annotated[int, Setting("maximum size of one written file", ge=1)] = 512
     output_kb: Annotated[int, Setting("maximum stored output of one execution", ge=1)] = 1024
     copy_mb: Annotated[int, Setting("largest working directory to copy where it cannot be overlaid", ge=0)] = 200
+    variables_mb: Annotated[int, Setting("maximum size of the variables that are sent to a fresh kernel", ge=0)] = 1024
     network: Annotated[bool, Setting("let experiments access the network"), Option()] = False
     allow_read: Annotated[
         tuple[str, ...],
@@ -38,7 +39,7 @@ class Sandbox(Section):
         Literal["auto", "live", "fresh"],
         Setting(
             "where experiments start: `live`, in a fork of this kernel, with all its variables; `fresh`, in a new "
-            "kernel, with those of --use; `auto`, live unless something prevents it"
+            "kernel, with those that the task names or --use; `auto`, live unless something prevents it"
         ),
         Option(
             refused=(("live", "works only in notebooks: there is no live kernel on the command line"),),
@@ -53,7 +54,7 @@ class Sandbox(Section):
     ] = "best"
     pickle: Annotated[
         bool,
-        Setting("allow sending variables of --use to a fresh kernel as pickles, where nothing else works"),
+        Setting("allow sending variables to a fresh kernel as pickles, where nothing else works"),
         Option(places=("magic",)),
     ] = False
     gateway: Annotated[

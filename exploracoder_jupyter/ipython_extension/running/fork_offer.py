@@ -20,29 +20,26 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.ipython_extension.mentioned_variables import find_mentioned
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 _PROBE_SECONDS = 5.0
+_MAX_NAMES = 3
 
 Fork = Callable[[str], None]
 """Forks this kernel; the child connects to the engine's socket at the address. Raises OSError or RuntimeError."""
 
 
-def make_offer(shell: InteractiveShell, *, task: str, check: str | None) -> LiveOffer | None:
-    """Describe this kernel to the engine, with regard to a task. Returns `None` if the kernel cannot be forked."""
+def make_offer(shell: InteractiveShell) -> LiveOffer | None:
+    """Describe this kernel to the engine. Returns `None` if the kernel cannot be forked."""
     if not can_fork(shell):
         return None
     from exploracoder_jupyter.kernel_agent.forking import fork_hazards
 
     try:
         found = [Hazard.model_validate(hazard) for hazard in fork_hazards.find_hazards(shell.user_ns)]
-        names = find_mentioned(task, check, shell.user_ns, hidden=shell.user_ns_hidden)
         paths = [os.path.abspath(path) for path in sys.path if isinstance(path, str) and path]  # noqa: PTH100
-        return LiveOffer(
-            hazards=found, secretive=find_credential_variables(shell.user_ns), mentioned=names, paths=paths
-        )
+        return LiveOffer(hazards=found, secretive=find_credential_variables(shell.user_ns), paths=paths)
     except Exception as error:  # a namespace may contain anything; unknown hazards are a reason not to fork
         what = f"the kernel could not be inspected ({type(error).__name__}: {error})"
         return LiveOffer(hazards=[Hazard(kind="refuse", what=what)])
@@ -55,16 +52,22 @@ def can_fork(shell: InteractiveShell) -> bool:
     return sys.platform == "linux" and loaded is not None and isinstance(kernel, loaded.IPythonKernel)
 
 
-def will_be_forked(offered: LiveOffer | None, sandbox: Sandbox) -> bool:
-    """Whether experiments will start from a fork of this kernel, as far as can be predicted.
+def reason_not_forked(offered: LiveOffer | None, sandbox: Sandbox) -> str:
+    """Return why experiments will not start from a fork of this kernel, as far as can be predicted, as a clause.
 
-    Takes about 0.1 s once if it depends on what this machine allows.
+    Empty if they will. Takes about 0.1 s once if it depends on what this machine allows.
     """
-    if offered is None or sandbox.state == "fresh" or sandbox.branching == "rerun" or sandbox.kernel or sandbox.gateway:
-        return False
-    if any(hazard.kind == "refuse" for hazard in offered.hazards):
-        return False
-    return sandbox.state == "live" or (not offered.secretive and _can_confine())
+    if sandbox.state == "fresh" or sandbox.branching == "rerun" or sandbox.kernel or sandbox.gateway:
+        return "as requested"
+    if offered is None:
+        return "this kernel cannot be forked"
+    if refused := [hazard.what for hazard in offered.hazards if hazard.kind == "refuse"]:
+        return refused[0]
+    if sandbox.state == "live":
+        return ""
+    if offered.secretive:
+        return f"variables look like credentials: {', '.join(offered.secretive[:_MAX_NAMES])}"
+    return "" if _can_confine() else "forks cannot be fully confined here; --state live forks anyway"
 
 
 @cache

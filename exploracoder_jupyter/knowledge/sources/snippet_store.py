@@ -31,6 +31,7 @@ _SNIPPET: TypeAdapter[Snippet] = TypeAdapter(Snippet)
 _MIGRATIONS = (
     "CREATE TABLE snippets (id TEXT PRIMARY KEY, library TEXT NOT NULL, version TEXT NOT NULL,"
     " level INTEGER NOT NULL, seen REAL NOT NULL, uses INTEGER NOT NULL, body TEXT NOT NULL)",
+    "DELETE FROM snippets",  # among them were programs that nothing had checked, which cannot be told apart
 )
 """Applied in order, each once. Append only."""
 

@@ -20,7 +20,7 @@ from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches, notify_branching_change
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informative, outputs_agree, result_text
-from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, with_objection
+from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, refuse_invented, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
@@ -114,7 +114,7 @@ class Attempt:
         observation = await branch.run(candidate.code, timeout=run.settings.timeout)
         if again:
             observation = replace(observation, note=f"{observation.note} {_AGAIN}".strip())
-        observation = add_suggestions(run, observation)
+        observation = add_suggestions(run, refuse_invented(run.task, candidate.code, observation))
         run.meter.charge("execute", Usage(seconds=observation.seconds))
         types = known_types(self.state.experience) | dict(observation.names)
         before = [item.candidate.code for item in self.state.experience if item.observation.ran]

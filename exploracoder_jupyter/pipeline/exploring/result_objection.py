@@ -1,18 +1,21 @@
-"""Finds what contradicts a subtask in the result of a cell that ran without an error.
+"""Finds what contradicts a task or subtask in the result of a cell that ran without an error.
 
-Two kinds are recognized by their words: a warning that a statement had no effect, and a number of rows or items that
-differs from the number that the subtask asks for. An objection costs a candidate its preference and a repair, so both
-are recognized only where little else can be meant.
+Code that makes up a variable which the task treats as given counts as failed, whatever it computes. Three kinds of
+objections cost a candidate its preference and a repair, and are recognized only where little else can be meant: a
+warning that a statement had no effect, a number of rows or items that differs from the number that the subtask asks
+for, and a name that the subtask is to store and that does not exist.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from exploracoder_jupyter.core.types import Experience, Observation
+from exploracoder_jupyter.core.given_variables import find_invented
+from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Task
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import names_in
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 
 _NO_EFFECT: Final = re.compile(
@@ -32,6 +35,39 @@ _OF_INPUT: Final = re.compile(r"\b(?:of|from|in|among|over|across|between|for|pe
 _SIZE: Final = re.compile(r"(?<![\w.])(?P<size>\d[\d,]*) (?:rows?|items?|values?)\b|shape \((?P<length>\d+)")
 _SHORT_SUMMARY: Final = re.compile(r"^[\w.]+: empty")
 _WORD: Final = re.compile(r"[\w,]+")
+_STORES: Final = re.compile(
+    r"\b(?:stor|sav|put|keep|assign)\w*\b[^.;]*\b(?:in|into|as|to)\s+(?:[\w-]+\s+){0,3}`([^\W\d]\w*)`", re.IGNORECASE
+)
+"""`store the sum in the dict `totals``; of several names in a sentence, the last."""
+INVENTED: Final = "InventedData"
+"""Name of the error of code that makes up what the task gives."""
+
+
+def refuse_invented(task: Task, code: str, observation: Observation) -> Observation:
+    """Return the observation as a failure if the code makes up a variable that the task treats as given."""
+    names = find_invented(code, [one.name for one in task.variables if one.given])
+    if not (names and observation.ran):
+        return observation
+    listed = ", ".join(f"`{name}`" for name in names)
+    message = (
+        f"The program makes up {listed}, which the task treats as given: {'it is' if len(names) == 1 else 'they are'} "
+        "the user's data. Use what exists, and never assign anything else to that name."
+    )
+    error = ErrorInfo(INVENTED, message, report=f"{INVENTED}: {message}", schema=f"{INVENTED}: {message}")
+    return replace(observation, status="error", error=error, unmet="input")
+
+
+def missing_result(text: str, bound: Collection[str]) -> str:
+    """Return the name in which the text wants a result and that is not among those that exist; empty if none is."""
+    return next((name for name in _STORES.findall(text) if name not in bound), "")
+
+
+def missing_name(item: Experience) -> str:
+    """Return the name that a subtask is to store and that its cell did not bind; empty if there is none."""
+    observation = item.observation
+    changed = (change.name for change in observation.changes)
+    known = {*names_in(item.candidate.code).bound, *changed, *(name for name, _ in observation.names)}
+    return missing_result(item.subtask.title, known)
 
 
 @heuristic("comparing a result with its subtask", lambda item: "")
@@ -41,6 +77,8 @@ def find_objection(item: Experience) -> str:
         return ""
     if any(_NO_EFFECT.search(warning) for warning in item.observation.warnings):
         return "it warned that a statement had no effect"
+    if missing := missing_name(item):
+        return f"it does not set `{missing}`, where the subtask wants its result"
     asked, sizes = _asked_size(item.subtask.title), [*_sizes(item.observation)]
     if asked is None or not sizes or asked in sizes:
         return ""

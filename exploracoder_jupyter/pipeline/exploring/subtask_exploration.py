@@ -19,6 +19,7 @@ from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
 from exploracoder_jupyter.pipeline.exploring.debug_rounds import run_debug_round
 from exploracoder_jupyter.pipeline.exploring.planning import SHOWN_ATTEMPTS, revise
 from exploracoder_jupyter.pipeline.exploring.result_agreement import distinct_failures
+from exploracoder_jupyter.pipeline.exploring.result_objection import missing_name
 from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs
@@ -104,9 +105,11 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
 
 def emit_finished(run: Run, chosen: Experience) -> None:
     """Emit how the subtask of a selected candidate ended."""
-    status: SubtaskStatus = "done" if chosen.observation.ran else "failed"
-    error = chosen.observation.error
-    reason = "" if chosen.observation.ran else (error.headline if error else chosen.observation.note)
+    ran, missing, error = chosen.observation.ran, missing_name(chosen), chosen.observation.error
+    status: SubtaskStatus = "done" if ran and not missing else "failed"
+    reason = "" if ran else (error.headline if error else chosen.observation.note)
+    if ran and missing:
+        reason = f"it ran, but does not set `{missing}`, where the step wants its result"
     run.emit(SubtaskFinished(chosen.subtask.id, status, reason))
 
 

@@ -20,7 +20,8 @@ from dataclasses import fields, replace
 from typing import Final
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
-from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage
+from exploracoder_jupyter.core.types import ErrorInfo, Experience, Observation, Passage, Task
+from exploracoder_jupyter.pipeline.exploring.result_objection import INVENTED
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
 
@@ -44,6 +45,7 @@ _FORMS = {
     "ImportError": _MISSING_MODULE,
     "ModuleNotFoundError": _MISSING_MODULE,
     "TypeError": _ARGUMENTS,
+    INVENTED: r".*",
 }
 """Maps the type of an error to the form that its message must begin with to be kept, up to the end of the match."""
 
@@ -56,13 +58,15 @@ _QUOTATION = re.compile(r"    (?:failed in: (?P<failed>.*)|(?P<value>.+): [\w.<>
 
 
 def redact_inputs(inputs: Inputs, sharing: Sharing) -> Inputs:
-    """Return the inputs with experiences and passages reduced to what may be shared."""
+    """Return the inputs with task, experiences and passages reduced to what may be shared."""
     if sharing == "values":
         return inputs
     changes: dict[str, object] = {}
     for field in fields(inputs):
         value = getattr(inputs, field.name)
-        if isinstance(value, Experience):
+        if isinstance(value, Task) and sharing == "none":
+            changes[field.name] = replace(value, variables=())
+        elif isinstance(value, Experience):
             changes[field.name] = redact_experience(value, sharing)
         elif isinstance(value, tuple) and value and isinstance(value[0], Experience):
             changes[field.name] = tuple(redact_experience(item, sharing) for item in value)

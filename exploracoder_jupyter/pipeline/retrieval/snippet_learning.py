@@ -1,8 +1,8 @@
 """Stores code that ran for later tasks on the same libraries, and drops code that no longer runs (ARKS, section 2.1).
 
-A snippet must run in a fresh session, so it includes the earlier cells that it needs. One that needs the user's
-variables is not stored, nor is one that makes a call as a program made it that failed its check, and that the accepted
-solution does without.
+A snippet must run in a fresh session, so it includes the earlier cells that it needs. Not stored are whole programs
+that nothing has checked, code that needs the user's variables or makes them up, and code with a call that a program
+which failed its check made in the same way and the accepted solution does without.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.given_variables import find_invented
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
 from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
@@ -35,7 +36,8 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
 
     Not cut off by the end of the time budget: the run has its result by then.
     """
-    # Code assembled by the offline model may run without being meaningful: only a check shows that.
+    # Code assembled by the offline model may run without being meaningful: only a check shows that. So may a whole
+    # program of any model; a cell of an exploration was selected because its result is what its step asked for.
     acceptable = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
     if not run.retrieval.snippets or result.verdict.outcome not in acceptable:
         return
@@ -50,7 +52,7 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
         shown = shorten(item.observation.text.strip(), _LONGEST_SHOWN) if run.sharing == "values" else ""
         snippets = _make_snippet(run, item.subtask.title, code, item.apis, shown)
         found += [snippet for snippet in snippets if not refuted & _calls(snippet.code, snippet.apis)]
-    if solution:
+    if solution and result.verdict.outcome == "solved":
         found += _make_snippet(run, " ".join(run.task.text.split()), solution.code, solution.apis, "")
     distinct = {fingerprint(snippet.code): snippet for snippet in found}
     if distinct:
@@ -87,6 +89,7 @@ def _open_argument(value: ast.expr) -> str:
 def _make_snippet(run: Run, title: str, code: str, apis: tuple[str, ...], observed: str) -> Iterable[Snippet]:
     """Yield the snippet, if it calls one of the libraries and needs nothing of the user's."""
     documented = next((api for api in map(run.knowledge.lookup, apis) if api), None)
-    if documented and unbound_names(code) == set():
+    makes_input = find_invented(code, [one.name for one in run.task.variables])
+    if documented and unbound_names(code) == set() and not makes_input:
         python = ".".join(run.python.split(".")[:2])
         yield Snippet(documented.library, documented.version, title, code, apis, observed, python)

@@ -23,6 +23,7 @@ from exploracoder_jupyter.pipeline.branch_operations import (
     notify_branching_change,
 )
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
+from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
@@ -59,6 +60,8 @@ async def try_with_example(
 
 def _record(run: Run, state: State, subtask: Subtask, candidate: Candidate, observation: Observation) -> Experience:
     """Charge and emit what was executed."""
+    if subtask is not EXAMPLE:
+        observation = refuse_invented(run.task, candidate.code, observation)
     observation = add_suggestions(run, observation)
     run.meter.charge("execute", Usage(seconds=observation.seconds))
     types = known_types(state.experience) | dict(observation.names)

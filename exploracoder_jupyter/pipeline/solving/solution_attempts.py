@@ -12,9 +12,19 @@ from typing import Final, Self
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.events import CandidateProposed, CandidateSelected
-from exploracoder_jupyter.core.types import Candidate, Experience, Introduction, Selection, Solution, Step, Verdict
+from exploracoder_jupyter.core.types import (
+    Candidate,
+    Experience,
+    Introduction,
+    Observation,
+    Selection,
+    Solution,
+    Step,
+    Verdict,
+)
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
+from exploracoder_jupyter.pipeline.exploring.result_objection import missing_result, refuse_invented
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
@@ -25,14 +35,11 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_canc
 UNCHANGED: Final = "unchanged"
 """What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
-_STORES: Final = re.compile(
-    r"\b(?:stor|sav|put|keep|assign)\w*\b[^.;]*\b(?:in|into|as|to)\s+(?:[\w-]+\s+){0,3}`([^\W\d]\w*)`", re.IGNORECASE
-)
-"""`store the sum in the dict `totals``; of several names in a sentence, the last."""
 _NOTHING = {
     True: "The offline model found no documented calls that do all that the task names.",
     False: "The model gave no program that could be run.",
 }
+_GIVEN = "The last one made it up: rephrase the task, or delete the variable if the task is to make it."
 _NEXT = {
     True: "Choose a language model with --model, or state in the task which calls to make.",
     False: "Rephrase the task, or give an example of the result.",
@@ -154,6 +161,9 @@ class SolutionAttempts:
         """Return a program that was not executed as the solution; without one, the result of giving up."""
         if candidate is None:
             return self.give_up()
+        refused = refuse_invented(self.run.task, candidate.code, Observation("ok"))
+        if refused.error:
+            return RunResult(None, Verdict("unsolved", f"{refused.error.message.partition(': ')[0]}. {_GIVEN}"))
         solution = Solution(candidate.code, candidate.id, find_called_apis(candidate.code, self.run.knowledge))
         name = self.run.settings.strategy
         reason = f"The strategy {name!r} does not run the program that it writes, so nothing has checked it."
@@ -168,7 +178,8 @@ class SolutionAttempts:
         """Return what the check shows, with the part of the run's note that goes beyond "the check passed"."""
         check, checked = self.check, self.checked
         remark = attempt.observation.note.removeprefix(check.passed).strip() if check and checked.has_check else ""
-        return replace(checked, remark=remark, missing=missing_result(self.run.task.text, attempt.candidate.code))
+        words = {*re.findall(r"[^\W\d]\w*", attempt.candidate.code)}
+        return replace(checked, remark=remark, missing=missing_result(self.run.task.text, words))
 
     def give_up(self) -> RunResult:
         """Return the result without a verified solution; a program that ran to completion is kept."""
@@ -184,6 +195,8 @@ class SolutionAttempts:
         if finished:
             missed = "passed the check" if self.checked.has_check else "defines the function"
             tried = f"{tried}, {finished} ran to completion"
+        if seen.unmet == "input":
+            return RunResult(None, Verdict("unsolved", f"No program used your data ({tried}). {_GIVEN}"))
         what = (seen.error.headline if seen.error else seen.note or seen.status).rstrip(".")
         reason = f"No solution {missed} ({tried}); the best one ended with {what}."
         kept = to_solution(best) if seen.unmet else None
@@ -196,9 +209,3 @@ def _progress(attempt: Experience) -> int:
     if not seen.unmet:
         return 0
     return 1 if seen.error and seen.error.name == "NameError" else 2
-
-
-def missing_result(task: str, code: str) -> str:
-    """Return the name in which the task wants a result and that does not occur in the code; empty if there is none."""
-    mentioned = set(re.findall(r"[^\W\d]\w*", code))
-    return next((name for name in _STORES.findall(task) if name not in mentioned), "")

@@ -119,6 +119,7 @@ def _merge_task(order: Order, recorded: Task) -> Task:
         solution_name=override.solution_name or recorded.solution_name,
         setup=override.setup or expand_home(recorded.setup),
         repository=override.repository or recorded.repository,
+        variables=recorded.variables,
     )
     return require_variables(order, task, remedy="Resume it in that notebook: %%explora --resume.")
 

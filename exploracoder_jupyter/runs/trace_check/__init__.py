@@ -181,7 +181,8 @@ class _Check:
 
         timeout = self.subject.setting("exploration", "timeout")
         seconds = float(timeout) if isinstance(timeout, int | float) else _DEFAULT_TIMEOUT
-        return ExecutionOptions(seconds, build_check(self.subject.started.task), os.cpu_count() or 2, advance)
+        task = self.subject.started.task
+        return ExecutionOptions(seconds, task, build_check(task), os.cpu_count() or 2, advance)
 
     def _row(self, one: Execution) -> Row:
         if never_ran(one.observation):

@@ -13,9 +13,10 @@ from typing import TypeVar
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.core.types import Observation
+from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches
+from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.program_execution import run_on_input, run_with_check
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
@@ -34,6 +35,7 @@ class ExecutionOptions:
 
     timeout: float
     """Time limit of an execution in the run, in seconds."""
+    task: Task
     probe: CheckCode | None
     """The user's check of a solution."""
     parallel: int
@@ -138,4 +140,5 @@ async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Obs
 
     if one.given is not None:
         return (await run_on_input(step, one.code, one.given)).observation
-    return await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+    observed = await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+    return observed if one.observation.unmet != "input" else refuse_invented(how.task, one.code, observed)

@@ -1,15 +1,27 @@
 """What a kernel reports about itself for a task: which variables the task mentions, whether it will be forked."""
 
+import builtins
 import collections
 import subprocess
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path
 from statistics import median
 
 import pytest
+from IPython.core.error import StdinNotImplementedError
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.ipython_extension.mentioned_variables import find_mentioned, find_replaced
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import UserVariable
+from exploracoder_jupyter.ipython_extension.mentioned_variables import (
+    describe_variables,
+    find_mentioned,
+    find_replaced,
+)
 from exploracoder_jupyter.ipython_extension.running import fork_offer
-from exploracoder_jupyter.ipython_extension.running.variable_sending import send_variables
+from exploracoder_jupyter.ipython_extension.running.variable_sending import send_with_consent
+from exploracoder_jupyter.kernel_agent.variable_decoding import load
 from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 
@@ -90,7 +102,7 @@ def refused(kind):
 )
 def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, settings, expected):
     monkeypatch.setattr(fork_offer, "_can_confine", lambda: True)
-    assert fork_offer.will_be_forked(offered, Sandbox(**settings)) is expected
+    assert (not fork_offer.reason_not_forked(offered, Sandbox(**settings))) is expected
 
 
 @pytest.mark.parametrize("output", ['{"namespaces": "denied"}', "nonsense"])
@@ -99,15 +111,79 @@ def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, outpu
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     fork_offer._can_confine.cache_clear()
     try:
-        assert not fork_offer.will_be_forked(LiveOffer(), Sandbox())
-        assert fork_offer.will_be_forked(LiveOffer(), Sandbox(state="live"))
+        assert fork_offer.reason_not_forked(LiveOffer(), Sandbox())
+        assert not fork_offer.reason_not_forked(LiveOffer(), Sandbox(state="live"))
     finally:
         fork_offer._can_confine.cache_clear()
 
 
-def test_nothing_is_written_for_experiments_that_start_from_a_fork():
-    folder, unsent = send_variables(["df"], NAMESPACE, None, Sandbox(), forks="will")
-    assert (folder, unsent) == (None, "The variables of --use were not sent; --state fresh sends them.")
+def test_data_that_a_task_names_is_given():
+    space = {"sales": Fraction(1, 3), "rows": [1], "total": 3, "key": 4}
+    described = describe_variables(
+        "Sum sales and rows, and store it in `total`", "assert total == key", ["rows"], space, hidden={}
+    )
+    assert [(one.name, one.type, one.given) for one in described] == [
+        ("rows", "list", True),
+        ("sales", "fractions.Fraction", True),
+        ("total", "int", False),
+        ("key", "int", False),
+    ]
+
+
+class Consent:
+    """Sends a fraction, which has no plain form, and answers the question about it."""
+
+    def __init__(self, monkeypatch, answer):
+        self.questions = []
+
+        def ask(question):
+            self.questions.append(question)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        monkeypatch.setattr(builtins, "input", ask)
+
+    def send(self, resources, space, required, **settings):
+        variables = [UserVariable(name, type(space[name]).__name__) for name in space]
+        return send_with_consent(
+            variables, required, space, resources, Sandbox(**settings), withheld=["key"], why="a pool is open"
+        )
+
+
+def test_pickles_are_sent_only_if_the_user_agrees(monkeypatch):
+    consent, space = Consent(monkeypatch, "y"), {"share": Fraction(1, 3), "n": 3}
+    with ExitStack() as resources:
+        sent = consent.send(resources, space, ["share", "n"])
+        received = {}
+        assert load(sent.folder, received, pickled=True) == {}
+        assert received == space
+        assert sent.pickled
+    assert not Path(sent.folder).exists()
+    assert len(consent.questions) == 1
+    for part in ("a pool is open", "share (a Fraction)"):
+        assert part in consent.questions[0]
+
+
+@pytest.mark.parametrize("answer", ["n", "", StdinNotImplementedError(), EOFError()])
+def test_without_consent_nothing_is_explored(monkeypatch, answer):
+    consent = Consent(monkeypatch, answer)
+    with ExitStack() as resources, pytest.raises(UsageError, match=r"'share' holds a fractions\.Fraction"):
+        consent.send(resources, {"share": Fraction(1, 3)}, ["share"])
+
+
+def test_only_what_is_required_is_asked_for(monkeypatch):
+    consent = Consent(monkeypatch, AssertionError())
+    with ExitStack() as resources:
+        sent = consent.send(resources, {"share": Fraction(1, 3), "n": 3, "key": "k"}, ["n"])
+        assert sorted(sent.problems) == ["key", "share"]
+        assert not sent.pickled
+
+
+def test_a_credential_is_never_sent_by_itself(monkeypatch):
+    consent = Consent(monkeypatch, AssertionError())
+    with ExitStack() as resources, pytest.raises(UsageError, match="looks like a credential"):
+        consent.send(resources, {"key": "k"}, ["key"], pickle=True)
 
 
 @pytest.mark.parametrize(

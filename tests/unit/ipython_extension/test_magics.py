@@ -53,7 +53,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%%explora networkx --web\ntask", "--web needs a value."),
         ("%%explora networkx --candidates 99\ntask", "The setting 'exploration.candidates' (--candidates) must be"),
         ("%%explora networkx --use missing\ntask", "--use: There is no variable 'missing'."),
-        ("%%explora networkx --use handle\ntask", "--use: "),
+        ("%%explora networkx --state fresh --use handle\ntask", "Experiments start in a new kernel (as requested)."),
         ("%explora dance", "There is no command 'dance'."),
         ("%explora solution", "There is no solution yet."),
         ("%explora export", "There is no trace yet."),
@@ -73,7 +73,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
     ],
 )
 def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, sentence):
-    shell.user_ns["handle"] = object()
+    shell.user_ns["handle"] = (item for item in "a generator")
     result = shell.run_cell(cell)
     assert isinstance(result.error_in_exec, UsageError)
     captured = capsys.readouterr()

@@ -23,8 +23,9 @@ from exploracoder_jupyter.core.types import (
     Step,
     Subtask,
     Task,
+    UserVariable,
 )
-from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
+from exploracoder_jupyter.pipeline.prompting import privacy_filter, prompt_inputs, prompt_templates
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
@@ -66,6 +67,23 @@ INPUTS = {
     ),
     "judge": prompt_inputs.JudgeInputs(TASK, APIS[:1], (RAN,), RAN, (FAILED,)),
 }
+
+
+def rendered(task, sharing="values"):
+    """The prompt for a whole program, with what may be shared."""
+    inputs = privacy_filter.redact_inputs(prompt_inputs.SolveInputs(task, APIS, ()), sharing)
+    return prompt_templates.render("solve", inputs)[-1].content
+
+
+@pytest.mark.parametrize(("sharing", "shown"), [("values", True), ("schema", True), ("none", False)])
+def test_a_prompt_has_the_schema_of_variables(sharing, shown):
+    schema = "beanlib.Jar: 3 beans\n  columns: size (float), colour (str)"
+    lid = UserVariable("lid", "__main__.Lid", lacking="it cannot be sent")
+    task = replace(TASK, variables=(UserVariable("jar", "beanlib.Jar", given=True, schema=schema), lid))
+    text = rendered(task, sharing)
+    assert "jar" in text
+    assert ("columns: size (float), colour (str)" in text) == shown
+    assert ("__main__.Lid" in text) == shown
 
 
 @pytest.mark.parametrize("step", get_args(Step))

@@ -8,7 +8,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask
+from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask, UserVariable
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
 from tests.unit.pipeline.test_task_run import answers, fenced
@@ -202,3 +202,14 @@ async def test_a_call_that_a_check_refuted_is_not_kept():
 async def test_calls_of_a_refuted_program_that_the_solution_makes_too_are_kept():
     programs = iter([f"{ROOT}\nlow = math.floor(root) + 1", f"{ROOT}\n{FLOOR}"])
     assert len(await learned(two_steps(solve=lambda request: fenced(next(programs))), check="assert low == 4")) == 3
+
+
+async def test_an_unchecked_program_is_not_kept():
+    kept = await learned(two_steps())
+    assert [snippet.title for snippet in kept] == ["take the root", "floor it"]
+
+
+async def test_code_that_makes_an_input_is_not_kept():
+    variables = (UserVariable("root", "float"),)
+    task = replace(a_run(two_steps(), check="assert low == 4").task, variables=variables)
+    assert await learned(two_steps(), check="assert low == 4", task=task) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.solving.solution_attempts import missing_result
+from exploracoder_jupyter.pipeline.exploring.result_objection import missing_result
 from exploracoder_jupyter.pipeline.solving.user_check import stated_check
 
 
@@ -39,16 +39,16 @@ def test_an_example_has_to_use_the_function_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("task", "code", "missing"),
+    ("task", "names", "missing"),
     [
-        ("Store the mean of each plan in `customers` in the dict `rmst`.", "def rmst_by_plan(): ...", "rmst"),
-        ("Store the sum in `total`, and keep the labels in a list `labels`.", "total = 1", "labels"),
-        ("Store the sum in `total`.", "total = 1", ""),
-        ("Define a function `mean` of `rows`.", "x = 1", ""),
+        ("Store the mean of each plan in `customers` in the dict `rmst`.", ["rmst_by_plan"], "rmst"),
+        ("Store the sum in `total`, and keep the labels in a list `labels`.", ["total"], "labels"),
+        ("Store the sum in `total`.", ["total"], ""),
+        ("Define a function `mean` of `rows`.", ["x"], ""),
     ],
 )
-def test_the_variable_for_the_result_is_found_in_the_words_of_the_task(task, code, missing):
-    assert missing_result(task, code) == missing
+def test_the_variable_for_the_result_is_found_in_the_words_of_the_task(task, names, missing):
+    assert missing_result(task, names) == missing
 
 
 def test_part_of_what_a_call_returns_is_compared():

@@ -9,8 +9,11 @@ import pytest
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
+from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.pipeline.task_run import explore
+from exploracoder_jupyter.strategies.direct import direct
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
 
@@ -384,3 +387,63 @@ async def test_a_revision_mends_the_step_under_way():
     assert plans[1] == [("1", "take the root"), ("3", "take the root again"), ("4", "floor it")]
     proposed = [request.inputs.subtask.title for request in run.model.requests if request.step == "propose"]
     assert proposed == ["take the root", "take the root again", "floor it"]
+
+
+INVENTING = "jar = [7, 8]\ntotal = sum(jar)"
+USING = "total = sum(jar)"
+
+
+async def given_jar(model, *, strategy=explore, **more):
+    """A run whose task speaks of a jar that exists."""
+    run = a_run(model, "Sum the beans in `jar` into `total`", **more)
+    task = replace(run.task, uses=("jar",), variables=(UserVariable("jar", "list", given=True, schema="list: 3"),))
+    run = replace(run, task=task, root=InlineBranch(["jar = [1, 2, 3]"]))
+    return run, await run_task(run, strategy)
+
+
+async def test_a_program_that_makes_up_given_data_is_repaired():
+    programs = iter([INVENTING, USING])
+    shown = []
+
+    def solve(request):
+        shown.append(request.messages[-1].content)
+        return fenced(next(programs))
+
+    _, ending = await given_jar(answers(solve=solve, propose=[fenced("print(len(jar))")]))
+    assert ending.verdict.outcome == "unchecked"
+    assert ending.solution.code == USING
+    assert "makes up `jar`" not in shown[0]
+    assert "makes up `jar`" in shown[1]
+
+
+@pytest.mark.parametrize("check", [None, "assert total == 15"])
+async def test_made_up_data_never_solves(check):
+    run, ending = await given_jar(
+        answers(solve=INVENTING, propose=[fenced(INVENTING)], debug=fenced(INVENTING)), check=check
+    )
+    assert ending.verdict.outcome == "unsolved"
+    assert ending.solution is None
+    assert "used your data" in ending.verdict.reason
+    steps = [event.status for event in happened(run, "subtask_finished")]
+    assert steps == ["failed"]
+
+
+async def test_given_data_may_be_changed():
+    _, ending = await given_jar(answers(solve="jar = sorted(jar)\ntotal = sum(jar)"), check="assert total == 6")
+    assert ending.verdict.outcome == "solved"
+
+
+async def test_a_program_that_is_not_run_may_not_invent_either():
+    _, ending = await given_jar(answers(strategy=fenced(INVENTING)), strategy=direct)
+    assert ending.verdict.outcome == "unsolved"
+    assert ending.solution is None
+
+
+async def test_a_step_is_done_once_its_name_exists():
+    plan = ("take the root and store it in `root`",)
+    run, _ = await ran(answers(plan=plan))
+    assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
+    run, _ = await ran(answers(plan=plan, propose=[fenced("print(4)")], debug=fenced("print(4.0)")))
+    [finished] = happened(run, "subtask_finished")
+    assert finished.status == "failed"
+    assert "`root`" in finished.reason

@@ -1,5 +1,6 @@
 """The question to the caller's kernel: answered, refused, late, or never."""
 
+import json
 import threading
 import time
 from dataclasses import replace
@@ -7,14 +8,14 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.core.types import Environment, Task
+from exploracoder_jupyter.core.errors import KernelError, UsageError
+from exploracoder_jupyter.core.types import Observation, Task, UserVariable
 from exploracoder_jupyter.protocol.engine_messages import Hazard, KernelForked, LiveOffer
 from exploracoder_jupyter.runs import KernelForkClient, Order
 from exploracoder_jupyter.runs.order import (
-    missing_variables_message,
+    find_variables,
+    lacking_variables_message,
     unsent_variables_message,
-    with_mentioned_variables,
 )
 from tests.patience import patience
 
@@ -101,32 +102,57 @@ def test_an_offer_becomes_a_kernel_that_can_be_forked():
     assert live.fork == line.fork
 
 
-ENVIRONMENT = Environment("3", "L", "python3", "namespaces", "fork")
+class Described:
+    """A branch whose variables are described like this."""
+
+    def __init__(self, text):
+        self.text, self.closed = text, False
+
+    async def fork(self, n):
+        return [self]
+
+    async def run(self, code, *, timeout):
+        return Observation("ok", outputs=({"output_type": "stream", "name": "stdout", "text": self.text},))
+
+    async def close(self):
+        self.closed = True
+
+
 ORDER = Order(
-    Task("Sort a and b into f", ("x",), uses=("a",), solution_name="f"),
-    unsent="They were not sent.",
-    mentioned=("a", "b", "f", "c"),
+    Task("Sort `a` and `b` into f", ("x",), uses=("a",), solution_name="f"),
+    unsent="no copies were sent",
+    mentioned=(UserVariable("b", "list", given=True), UserVariable("f"), UserVariable("c", "Fraction")),
 )
+SEEN = {"a": {"type": "int", "schema": "int"}, "b": {"type": "list", "schema": "list: 3"}, "c": {"missing": ""}}
 
 
-def test_where_experiments_start_live_the_task_names_the_variables_that_it_speaks_of():
-    task = with_mentioned_variables(ORDER, replace(ENVIRONMENT, state="live: nothing speaks against it"))
-    assert task == replace(ORDER.task, uses=("a", "b", "c"))
-    assert (
-        unsent_variables_message(ORDER, task)
-        == "They were not sent. They lack b, c: use `--state fresh --use b c` to send a copy."
+async def test_variables_that_experiments_have_are_described():
+    branch = Described(json.dumps(SEEN))
+    task = await find_variables(ORDER, branch, timeout=1)
+    assert branch.closed
+    assert task.uses == ("a", "b")
+    assert task.variables == (
+        UserVariable("a", "int", schema="int"),
+        UserVariable("b", "list", given=True, schema="list: 3"),
+        UserVariable("c", "Fraction", lacking="no copies were sent"),
     )
-    assert unsent_variables_message(replace(ORDER, unsent=""), replace(task, uses=("a",))) == ""
+    assert "variable c: no copies were sent" in lacking_variables_message(task)
+    assert "lack a, b" in unsent_variables_message(ORDER, task)
 
 
-def test_where_they_start_fresh_the_task_names_only_what_was_sent():
-    task = with_mentioned_variables(ORDER, replace(ENVIRONMENT, state="fresh: a pool is open"))
-    assert task == ORDER.task
-    assert unsent_variables_message(ORDER, task) == "They were not sent."
+@pytest.mark.parametrize("name", ["a", "b"])
+async def test_a_run_does_not_start_without_its_data(name):
+    branch = Described(json.dumps({**SEEN, name: {"missing": "ImportError: there is no polars"}}))
+    with pytest.raises(UsageError, match=f"'{name}': ImportError: there is no polars"):
+        await find_variables(ORDER, branch, timeout=1)
+    assert branch.closed
 
 
-def test_variables_that_the_task_names_and_experiments_lack_are_reported():
-    message = missing_variables_message(ORDER, ORDER.task)
-    assert "variables b, c" in message
-    assert "--use b c" in message
-    assert missing_variables_message(ORDER, replace(ORDER.task, uses=("a", "b", "c"))) == ""
+async def test_a_kernel_that_cannot_describe_is_believed():
+    task = await find_variables(ORDER, Described("Traceback"), timeout=1)
+    assert task.uses == ("a", "b", "c")
+
+
+async def test_a_task_without_variables_asks_nothing():
+    order = replace(ORDER, task=Task("Sort", ("x",)), mentioned=())
+    assert await find_variables(order, None, timeout=1) is order.task
