@@ -210,10 +210,10 @@ class _Writer:
 
     def transfer_error(self, value: Value, why: str = "") -> VariableTransferError:
         cls = type(value)
-        kind = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
         reason = f" ({why})" if why else ""
         return VariableTransferError(
-            f"The variable {self._name!r} holds a {kind}, which cannot be sent to another kernel{reason}."
+            f"The variable {self._name!r} holds a {cls.__module__}.{cls.__qualname__}, which cannot be sent to another "
+            f"kernel{reason}."
         )
 
 

@@ -168,7 +168,9 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         task = order.task
         if not order.recording:
             begin, seconds = root, settings.exploration.timeout
-            task = await retry_on_branching_change(lambda: find_variables(order, begin, timeout=seconds))
+            task = await retry_on_branching_change(
+                lambda: find_variables(order, begin, state=environment.state, timeout=seconds)
+            )
         emit(_started_event(task, settings, environment, order.earlier, emit.path))
         messages = (
             _folder_notice(order.workdir),

@@ -92,10 +92,11 @@ class Order:
     anything that other runs would read: no introductions and no snippets."""
 
 
-async def find_variables(order: Order, root: Branch, *, timeout: float) -> Task:
+async def find_variables(order: Order, root: Branch, *, state: str, timeout: float) -> Task:
     """Return the task with what experiments have of the variables that it names, with their types and schemas.
 
-    `timeout` is in seconds. Raises UsageError: one that the task treats as given, or that the user named, is missing.
+    `state` is where experiments start, and why; `timeout` is in seconds. Raises UsageError: one that the task treats as
+    given, or that the user named, is missing.
     """
     task = order.task
     known = {one.name: one for one in (*task.variables, *order.mentioned) if one.name != task.solution_name}
@@ -110,7 +111,10 @@ async def find_variables(order: Order, root: Branch, *, timeout: float) -> Task:
             found["missing"] or variable.lacking or order.unsent or "it does not exist" if "missing" in found else ""
         )
         if lacking and (variable.given or name in task.uses):
-            raise UsageError(f"Experiments do not have your variable {name!r}: {lacking.rstrip('.')}.", remedy=_SETUP)
+            raise UsageError(
+                f"Experiments start {state}. They do not have your variable {name!r}: {lacking.rstrip('.')}.",
+                remedy=_SETUP,
+            )
         kind = found.get("type", variable.type)
         variables.append(replace(variable, type=kind, schema=found.get("schema", ""), lacking=lacking))
     uses = dict.fromkeys([*task.uses, *(one.name for one in variables if not one.lacking)])

@@ -418,7 +418,7 @@ def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
     hazard = {"kind": "warn", "library": "", "what": "True threads"}
     offer = forkable.order()["live"]
     assert offer.pop("paths") != []
-    assert offer == {"hazards": [hazard], "secretive": ["api_key"], "mentioned": []}
+    assert offer == {"hazards": [hazard], "secretive": ["api_key"]}
     answer = forked(forkable)
     assert (answer["type"], answer["number"], answer["problem"]) == ("kernel_forked", 7, "")
     assert (forkable.folder / "asked").read_text() == "True /run/engine None"
@@ -451,10 +451,10 @@ def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent
     forkable.run("handle = object()")
     _, output = forkable.run("%%explora quick --use mine handle --state fresh\ntask")
     sentence = "The variable 'handle' holds a builtins.object, which cannot be sent to another kernel."
-    assert output == f"UsageError: --use: {sentence}\n"
+    assert output.startswith(f"UsageError: Experiments start in a new kernel (as requested). {sentence[:-1]}")
     assert not (forkable.folder / "order.json").exists()
-    assert forkable.run("%%explora quick --use mine handle\ntask")[0]["status"] == "ok"
-    assert (forkable.order()["unsent"], forkable.order()["uses"]) == (sentence, ["mine", "handle"])
+    assert forkable.run("%%explora quick --use mine handle --state live\ntask")[0]["status"] == "ok"
+    assert (forkable.order()["variables"], forkable.order()["uses"]) == (None, ["mine", "handle"])
     (forkable.folder / "order.json").unlink()
     forkable.run("from fractions import Fraction\nhandle = Fraction(1, 3)")
     forkable.run("%%explora quick --use mine handle --pickle\ntask")
@@ -467,7 +467,7 @@ def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
     assert forkable.run("%%explora quick --use mine big --state live\ntask")[0]["status"] == "ok"
     order = forkable.order()
     assert (order["variables"], order["uses"]) == (None, ["mine", "big"])
-    assert order["unsent"] == "The variables of --use were not sent; --state fresh sends them."
+    assert order["unsent"].startswith("no copies were sent")
     _, output = forkable.run("%%explora quick --use missing --state live\ntask")
     assert output == "UsageError: --use: There is no variable 'missing'.\n"
 
@@ -475,7 +475,9 @@ def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
 def test_the_engine_receives_the_variables_that_the_task_mentions(forkable):
     forkable.run("prices, sizes, other = [1], [2], [3]")
     forkable.run("%%explora quick --check 'assert order == sizes'\nSort `prices` and json, not mine.sizes.")
-    assert forkable.order()["live"]["mentioned"] == ["prices", "mine", "sizes"]
+    mentioned = forkable.order()["mentioned"]
+    assert [(one["name"], one["given"]) for one in mentioned] == [("prices", True), ("mine", True), ("sizes", False)]
+    assert forkable.order()["variables"], "this kernel has a variable that looks like a credential"
     assert forkable.order()["uses"] == []
 
 

@@ -117,11 +117,13 @@ def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_f
 
 
 def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
-    reason, sent = "The variable 'handle' cannot be sent.", tmp_path / "sent"
+    sent = tmp_path / "sent"
     sent.mkdir()
-    with pytest.raises(UsageError, match=rf"^--use: {reason}") as caught:
-        _run(Order(Task("x", ("statistics",)), workdir=tmp_path, variables=sent, unsent=reason))
-    assert "--pickle" in caught.value.remedy
+    (sent / "handle.json").write_text('{"module": "no_such_module"}')
+    reason = "No module named 'no_such_module'"
+    with pytest.raises(UsageError, match=rf"'handle': ModuleNotFoundError: {reason}") as caught:
+        _run(Order(Task("x", ("statistics",), uses=("handle",)), workdir=tmp_path, variables=sent))
+    assert "--setup" in caught.value.remedy
     assert list(tmp_path.iterdir()) == [sent]
 
 
@@ -135,13 +137,15 @@ def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variable
 
     order = _order(tmp_path, endpoint)
     order = replace(order, layers=(*order.layers, {"sandbox": {"state": "live"}}))
-    order = replace(order, unsent="They were not sent; --state fresh sends them.", live=LiveKernel(fork))
+    task = replace(order.task, uses=("mine",))
+    order = replace(order, task=task, unsent="no copies were sent", live=LiveKernel(fork))
     with pytest.raises(UsageError) as caught:
         _run(order)
     assert caught.value.message.startswith(
         "Experiments start fresh: the kernel could not be forked (There is no memory"
     )
-    assert caught.value.message.endswith("They were not sent; --state fresh sends them.")
+    assert caught.value.message.endswith("your variable 'mine': no copies were sent.")
+    assert "--state fresh" in caught.value.remedy
     assert list(tmp_path.iterdir()) == []
 
 

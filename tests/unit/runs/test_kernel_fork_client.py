@@ -128,7 +128,7 @@ SEEN = {"a": {"type": "int", "schema": "int"}, "b": {"type": "list", "schema": "
 
 async def test_variables_that_experiments_have_are_described():
     branch = Described(json.dumps(SEEN))
-    task = await find_variables(ORDER, branch, timeout=1)
+    task = await find_variables(ORDER, branch, state="fresh: a pool is open", timeout=1)
     assert branch.closed
     assert task.uses == ("a", "b")
     assert task.variables == (
@@ -144,15 +144,15 @@ async def test_variables_that_experiments_have_are_described():
 async def test_a_run_does_not_start_without_its_data(name):
     branch = Described(json.dumps({**SEEN, name: {"missing": "ImportError: there is no polars"}}))
     with pytest.raises(UsageError, match=f"'{name}': ImportError: there is no polars"):
-        await find_variables(ORDER, branch, timeout=1)
+        await find_variables(ORDER, branch, state="fresh: a pool is open", timeout=1)
     assert branch.closed
 
 
 async def test_a_kernel_that_cannot_describe_is_believed():
-    task = await find_variables(ORDER, Described("Traceback"), timeout=1)
+    task = await find_variables(ORDER, Described("Traceback"), state="fresh: a pool is open", timeout=1)
     assert task.uses == ("a", "b", "c")
 
 
 async def test_a_task_without_variables_asks_nothing():
     order = replace(ORDER, task=Task("Sort", ("x",)), mentioned=())
-    assert await find_variables(order, None, timeout=1) is order.task
+    assert await find_variables(order, None, state="fresh: a pool is open", timeout=1) is order.task
