@@ -44,15 +44,20 @@ INVENTED: Final = "InventedData"
 
 
 def refuse_invented(task: Task, code: str, observation: Observation) -> Observation:
-    """Return the observation as a failure if the code makes up a variable that the task treats as given."""
+    """Return the observation as a failure if the code makes up a variable that the task treats as given.
+
+    It comes before a check that failed, which made-up data cannot be expected to pass; another error stays.
+    """
     names = find_invented(code, [one.name for one in task.variables if one.given])
-    if not (names and observation.ran):
+    if not names:
         return observation
     listed = ", ".join(f"`{name}`" for name in names)
     message = (
         f"The program makes up {listed}, which the task treats as given: {'it is' if len(names) == 1 else 'they are'} "
         "the user's data. Use what exists, and never assign anything else to that name."
     )
+    if not (observation.ran or observation.unmet):
+        return replace(observation, note=f"{observation.note} {message}".strip())
     error = ErrorInfo(INVENTED, message, report=f"{INVENTED}: {message}", schema=f"{INVENTED}: {message}")
     return replace(observation, status="error", error=error, unmet="input")
 
