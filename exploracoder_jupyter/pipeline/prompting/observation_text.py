@@ -12,7 +12,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 
 _MEMBERS: Final = re.compile(r"^  (?:properties|methods): .*\n?", re.MULTILINE)
 """Facts about the type of a value, written by `kernel_agent.summaries.objects.python_objects`."""
@@ -27,6 +27,8 @@ MOST_CHARACTERS: Final = 4000
 """Maximum number of characters of one observation, not counting its code."""
 
 _LEAST = 600
+_FRAME = 40
+"""Characters of a cell around its title, code and observation."""
 _RESERVED = 100
 """Characters reserved for each later part of an observation."""
 _SLOW_SECONDS = 1.0
@@ -39,13 +41,24 @@ if there is nothing to show."""
 
 
 def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
-    """Render each cell with its observation, all in about `most` characters; short ones in full, the others alike."""
+    """Render each cell with its observation, all in about `most` characters.
+
+    All are shown in full if they fit together; otherwise short ones are, and the longer ones get as much room each.
+    """
     items = drop_repeated_members(experience)
     full = [_cell(item) for item in items]
-    share = most // max(len(items), 1)
-    short = [text for text in full if len(text) <= share]
-    room = max((most - sum(map(len, short))) // max(len(items) - len(short), 1), _LEAST)
+    room = max(_equal_room([*map(len, full)], most), _LEAST)
     return [text if len(text) <= room else _cell(item, room) for item, text in zip(items, full, strict=True)]
+
+
+def _equal_room(lengths: Sequence[int], most: int) -> int:
+    """Return the limit at which texts of these lengths take `most` characters together, if each is cut there."""
+    for place, length in enumerate(sorted(lengths)):
+        share = most // (len(lengths) - place)
+        if length > share:
+            return share
+        most -= length
+    return max(lengths, default=0)
 
 
 @heuristic(
@@ -53,11 +66,14 @@ def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
 )
 def _cell(item: Experience, room: int | None = None) -> str:
     observation = item.observation
-    code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)
+    code, shown = item.candidate.code, "\n".join(_observation_parts(observation, MOST_CHARACTERS))
+    if room is not None:  # code gives way to at most half of the room, as far as what came out needs the rest
+        code = shorten_code(code, max(room - len(shown) - len(item.subtask.title) - _FRAME, room // 2))
     ended = "It ran." if observation.ran else f"It failed ({observation.status})."
     head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
-    left = MOST_CHARACTERS if room is None else max(min(MOST_CHARACTERS, room - len(head)), _LEAST // 2)
-    return "\n".join([head, *_observation_parts(observation, left)])
+    if room is not None and len(shown) > (left := max(room - len(head), _LEAST // 2)):
+        shown = "\n".join(_observation_parts(observation, left))
+    return "\n".join(filter(None, (head, shown)))
 
 
 def _observation_parts(observation: Observation, room: int) -> Iterator[str]:

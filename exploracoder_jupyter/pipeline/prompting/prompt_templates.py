@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline.prompting import observation_text, passage_pa
 from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs, StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 from exploracoder_jupyter.pipeline.solving.user_check_names import unmentioned_names
 
 _PACKAGE: Final = "exploracoder_jupyter.pipeline.prompting"
@@ -62,6 +62,7 @@ def _environment(package: str) -> SandboxedEnvironment:
         autoescape=False,
     )
     environment.filters.update(packed=pack, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
+    environment.filters.update(shorten_code=shorten_code)
     environment.filters.update(names_of_check=unmentioned_names, objection=find_objection)
     return environment
 

@@ -1,8 +1,12 @@
-"""Shortens documentation, code and output for prompts: prose gives way before grammars, which are useless in part."""
+"""Shortens documentation, code and output for prompts: prose gives way before grammars, which are useless in part.
+
+What fits is never cut, and nothing is left out that is shorter than the note in its place.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import Final
 
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
@@ -43,11 +47,38 @@ def shorten(text: str, most: int) -> str:
     return "\n\n".join(parts + [_note(missing)] * bool(missing))
 
 
+@heuristic("shortening code", lambda code, most: _head_and_tail(code, most))
+def shorten_code(code: str, most: int) -> str:
+    """Return head and tail of the code in about `most` characters, in whole lines, with a comment about the rest."""
+    lines = code.splitlines()
+    if len(code) <= most:
+        return code
+    head, tail = _fitting(lines, most * 2 // 3), _fitting(lines[::-1], most // 3)
+    left = lines[head : len(lines) - tail]
+    note = f"# ... ({len(left)} lines left out) ..."
+    if sum(len(line) + 1 for line in left) <= len(note):
+        return code
+    return "\n".join([*lines[:head], note, *lines[len(lines) - tail :]])
+
+
+def _fitting(lines: list[str], most: int) -> int:
+    """Return how many of the first lines fit."""
+    sizes = accumulate(len(line) + 1 for line in lines)
+    return sum(size <= most for size in sizes)
+
+
 def _head_and_tail(text: str, most: int) -> str:
+    """Return both ends of a text, in whole lines where that leaves at least half of each."""
     if len(text) <= most:
         return text
-    head, tail = most * 2 // 3, most // 3
-    return f"{text[:head]}\n{_note(len(text) - head - tail)}\n{text[-tail:]}"
+    head, tail = text[: most * 2 // 3], text[len(text) - most // 3 :]
+    if (end := head.rfind("\n")) >= len(head) // 2:
+        head = head[:end]
+    if 0 <= (start := tail.find("\n")) < len(tail) // 2:
+        tail = tail[start + 1 :]
+    missing = len(text) - len(head) - len(tail)
+    note = _note(missing)
+    return text if missing <= len(note) else f"{head}\n{note}\n{tail}"
 
 
 def _blocks(text: str) -> list[str]:

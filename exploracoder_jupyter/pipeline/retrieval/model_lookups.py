@@ -26,7 +26,7 @@ from exploracoder_jupyter.pipeline.prompting.passage_packing import api_table
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
 from exploracoder_jupyter.pipeline.step_context import Run
 
@@ -123,7 +123,7 @@ class ApiLookups:
         if tool == "get_source":
             source = await self.run.knowledge.source(api.path)
             if source and may_share_source(source, self.run.sharing):
-                return quote(shorten(source, _LONGEST_SOURCE))
+                return quote(shorten_code(source, _LONGEST_SOURCE))
             why = "is the user's own and not shared" if source else "cannot be read"
             return f"The source of {api.path} {why}. Its signature:\n{quote(_signature(api))}"
         found = api.examples or tuple(
@@ -207,4 +207,4 @@ def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
 
 
 def _code_block(code: str) -> str:
-    return f"```python\n{shorten(code, _LONGEST_BEST)}\n```"
+    return f"```python\n{shorten_code(code, _LONGEST_BEST)}\n```"

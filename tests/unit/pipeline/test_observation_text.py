@@ -3,10 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, strategies
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
 from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_cells, strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
 FAILED = Observation(
@@ -137,6 +139,41 @@ def test_short_cells_leave_their_room_to_long_ones():
     text = describe(RAN, RAN, long, most=5000)
     assert "characters left out" not in text
     assert "characters left out" in describe(long, long, long, most=5000)
+
+
+@pytest.mark.parametrize(("sizes", "most"), [([3900], 4500), ([2600] * 4, 12_000), ([100, 3000], 3900), ([3300], 3700)])
+def test_what_fits_is_shown_whole(sizes, most):
+    cells = [replace(RAN, text="\n".join(f"{n}: row" for n in range(size // 9))) for size in sizes]
+    whole = describe(*cells, most=10**6)
+    assert len(whole) <= most
+    assert describe(*cells, most=most) == whole
+
+
+@given(strategies.lists(strategies.integers(1, 5000), min_size=1, max_size=6), strategies.integers(700, 9000))
+def test_cells_are_cut_only_if_together_too_long(sizes, most):
+    cells = [replace(RAN, text="t" * size) for size in sizes]
+    whole, text = describe(*cells, most=10**6), describe(*cells, most=most)
+    if len(whole) <= most:
+        assert text == whole
+    else:
+        assert len(text) <= max(most, 700 * len(sizes)) * 1.2
+
+
+@given(strategies.text("ab \n", max_size=400), strategies.integers(10, 200))
+def test_a_gap_is_longer_than_its_note(text, most):
+    short = shorten(text, most)
+    assert len(short) <= max(len(text), most)
+    assert short == text or len(text) > most
+
+
+def test_code_is_cut_between_lines():
+    code = "\n".join(f"value_{n} = compute({n})  # {'x' * (n % 40)}" for n in range(400))
+    text = describe(RAN, most=2000, code=code)
+    shown = [line for line in text.splitlines() if "value_" in line]
+    assert 10 < len(shown) < 100
+    assert set(shown) <= set(code.splitlines())
+    assert "lines left out" in text
+    assert "price: int64" in text
 
 
 def test_many_cells_keep_within_their_budget():
