@@ -6,8 +6,8 @@ truth value is decided by content, and the variables that the check compares wit
 `user_check_equality_rewrite`).
 
 An example in the text of the task is a check too if its result can be compared: doctests, assertions, calls with a
-literal. Examples in prose, such as "has the rows A and B", cannot be compared by a program; the strategy
-`example_repair` lets the model write them as a cell.
+literal (`f(3) == 9`, "with x = 3, f(x) gives 9", the rows of a table). Examples in prose, such as "has the rows A and
+B", cannot be compared by a program; the strategy `example_repair` lets the model write them as a cell.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import ast
 import builtins
 import doctest
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import dedent
@@ -38,12 +38,23 @@ _MISSED: Final = "The program ran, but the example of the task did not give what
 _LONGEST: Final = 1000
 _MOST: Final = 5
 _STATES = re.compile(
-    r"""`?\s*(?:(?:->|→|=>)\s*                                           # f(3) -> 9
-        |(?:should\ |must\ |will\ )?(?:returns?|gives?|be|is|equals?|evaluates\ to)\s+  # f(3) should be 9
+    r"""`?\s*(?:(?:->|→|=>|==?)\s*                                       # f(3) -> 9
+        |(?:should\ |must\ |will\ |would\ )?                            # f(3) should be 9
+        (?:returns?|gives?|yields?|produces?|prints?|outputs?|be|is|equals?|(?:is|be)\ equal\ to|evaluates\ to
+        |results?\ in|comes\ out\ as):?\s+
         )`?(?=[\[({'"\d\-TFN])""",
     re.VERBOSE,
 )
-_END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+[^\W\d])|(?:and|for|but|while|because|since)\b)")
+_GIVEN: Final = re.compile(r"`?(?<![\w.])([^\W\d]\w*)`?\s*(?:=(?!=)|is)\s*`?(?=[\[({'\"\d\-TFN])")
+"""A name and what the task says it is, for an example."""
+_ROW: Final = re.compile(r"^\s*\|(.+)\|\s*$")
+_RESULT: Final = re.compile(r"(?:expected\s+)?(?:outputs?|results?|returns?|values?)\b.*", re.IGNORECASE)
+_ALIASES: Final = {
+    "np": "numpy", "pd": "pandas", "pl": "polars", "xr": "xarray", "nx": "networkx", "pa": "pyarrow", "dt": "datetime",
+    "datetime": "datetime", "math": "math", "Decimal": "decimal", "Fraction": "fractions",
+}  # fmt: skip
+"""Modules that examples name without importing them."""
+_END = re.compile(r"`?\s*(?:$|[.;)](?:\s|$)|,(?=\s+`?[^\W\d])|(?:and|for|but|while|because|since)\b)")
 """What may follow a result: "is 3 rows" and "is 1, 2" state none."""
 
 _RUN_DOCTESTS = """
@@ -169,9 +180,10 @@ def stated_check(task: Task) -> CheckCode | None:
     """
     text = dedent(task.text)
     comparisons = []
-    for call, result in list(dict.fromkeys(_stated_results(text, task)))[:_MOST]:
+    for call, result in list(dict.fromkeys((*_stated_results(text, task), *_table_results(text, task))))[:_MOST]:
         places = re.fullmatch(r"-?\d+\.(\d+)", result)  # a decimal number is compared to as many places
         comparisons.append(f"assert {f'round({call}, {len(places[1])})' if places else call} == {result}")
+    comparisons = [*_imports("\n".join(comparisons), task), *comparisons]
     lines = (line.strip().strip("`") for line in text.splitlines())
     assertions = [line for line in lines if line.startswith("assert ") and parse_check(f"if 1: {line}")]
     for check in filter(None, (_doctests(text), "\n".join(assertions), "\n".join(comparisons))):
@@ -201,23 +213,75 @@ def _stated_results(text: str, task: Task) -> Iterator[tuple[str, str]]:
     """Yield calls that can be made, each with the literal that the text states as its result."""
     for line in text.splitlines():
         for between in _STATES.finditer(line):
-            call = _call_before(line[: between.start()][-_LONGEST:], task)
+            before = line[: between.start()][-_LONGEST:]
+            call = _call_before(before, task, dict(_stated_values(text)))
             result = _literal_after(line[between.end() :][:_LONGEST])
             if call and result:
                 yield call, result
 
 
-def _call_before(text: str, task: Task) -> str:
-    """Return the longest call, or part of what it returns, that the text ends with."""
+def _table_results(text: str, task: Task) -> Iterator[tuple[str, str]]:
+    """Yield the same for the rows of a table, whose last column is headed by a call, or by a word for its result."""
+    header: list[str] = []
+    for line in text.splitlines():
+        row = _ROW.match(line)
+        cells = [cell.strip().strip("`") for cell in row[1].split("|")] if row else []
+        if not header or len(cells) != len(header):
+            header = cells if len(cells) > 1 else []
+            continue
+        *given, result = cells
+        head = _expression(header[-1])
+        if isinstance(head, ast.Call):
+            call = _call_before(header[-1], task, dict(zip(header[:-1], given, strict=True)))
+        elif _RESULT.fullmatch(header[-1]):
+            named = f"{task.solution_name}({', '.join(given)})" if task.solution_name else ""
+            call = _call_before(given[-1], task, {}) or _call_before(named, task, {})
+        else:
+            continue
+        if call and _literal_after(result) == result:
+            yield call, result
+
+
+def _stated_values(text: str) -> Iterator[tuple[str, str]]:
+    """Yield names with the literals that the text gives for them: `with x = [1, 2]`."""
+    for found in _GIVEN.finditer(text):
+        if value := _literal_after(text[found.end() :].splitlines()[0][:_LONGEST]):
+            yield found[1], value
+
+
+def _imports(code: str, task: Task) -> Iterator[str]:
+    """Yield imports of the well-known modules that the code names and that are not variables of the user."""
+    names = {name.id for name in _names(parse_check(code) or ast.Module([], []))} - {*task.uses}
+    for name in sorted(names & _ALIASES.keys()):
+        module = _ALIASES[name]
+        whole = name == module or name in ("np", "pd", "pl", "xr", "nx", "pa", "dt")
+        yield f"import {module} as {name}" if whole else f"from {module} import {name}"
+
+
+class _Insertion(ast.NodeTransformer):
+    """Replaces names by the values that the task states for them."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = {name: _expression(value) for name, value in values.items()}
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:  # as ast calls it
+        return self._values.get(node.id) or node
+
+
+def _call_before(text: str, task: Task, values: Mapping[str, str]) -> str:
+    """Return the longest call, or part of what it returns, that the text ends with; names stand for these values."""
     for start in re.finditer(r"(?<![\w.])(?=[^\W\d])", text):
         part = text[start.start() :].strip()
         node = whole = _expression(part)
+        if whole and values and (used := {name.id for name in _names(whole)} & (values.keys() - {*task.uses})):
+            node = whole = _Insertion({name: values[name] for name in used}).visit(whole)
+            part = ast.unparse(whole)
         while isinstance(node, ast.Attribute | ast.Subscript):
             node = node.value
         if whole and isinstance(node, ast.Call):
             own = {name.id for call in ast.walk(whole) if isinstance(call, ast.Call) for name in _names(call.func)}
             # It reads no name but its own and known ones: `f(n)` in a definition is no example.
-            if {name.id for name in _names(whole)} <= own | {*task.uses, *dir(builtins)}:
+            if {name.id for name in _names(whole)} <= own | {*task.uses, *dir(builtins), *_ALIASES}:
                 return part
     return ""
 

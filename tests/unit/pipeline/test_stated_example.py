@@ -1,5 +1,8 @@
 """What the text of a task states: examples that can be compared, and the variable for the result."""
 
+import math
+
+import pandas
 import pytest
 
 from exploracoder_jupyter.core.types import Task
@@ -7,8 +10,8 @@ from exploracoder_jupyter.pipeline.exploring.result_objection import missing_res
 from exploracoder_jupyter.pipeline.solving.user_check import stated_check
 
 
-def found(text, uses=()):
-    return stated_check(Task(text, ("m",), uses=uses))
+def found(text, uses=(), **more):
+    return stated_check(Task(text, ("m",), uses=uses, **more))
 
 
 def passes(check, **names):
@@ -26,12 +29,28 @@ def passes(check, **names):
         ("For instance `f([1, 2])` should return `[2, 1]`.", [1, 2], [2, 1]),
         ("f('x(') gives {'a': 1}, whatever the order", "x(", {"a": 1}),
         ("`f(data)` returns (1, 2) for the data", "data", (1, 2)),
+        ("Write f such that f([1, 2]) == 3.", [1, 2], 3),
+        ("f([1, 2]) = 3", [1, 2], 3),
+        ("`f(2)` yields `[4]`, for instance", 2, [4]),
+        ("f(2) would be equal to 4", 2, 4),
+        ("With x = [1, 2], `f(x)` gives 3.", [1, 2], 3),
+        ("If `x` is 4, then f(x) should be 16.", 4, 16),
+        ("| x | f(x) |\n|---|---|\n| 4 | 16 |", 4, 16),
+        ("| call | result |\n|---|---|\n| `f(4)` | `16` |", 4, 16),
+        ("f(np.pi) is 9", math.pi, 9),
+        ("f(pd.Timedelta(1)) gives 1", pandas.Timedelta(1), 1),
     ],
 )
 def test_a_call_with_a_literal_is_run_and_compared(text, given, result):
     check = found(text, uses=("data",))
     assert passes(check, f=lambda x: result if x == given else None, data="data")
     assert not passes(check, f=lambda x: "another", data="data")
+
+
+def test_a_table_of_inputs_and_outputs_is_compared():
+    check = found("| a | b | output |\n|:-|-|-:|\n| 1 | 2 | 3 |\n| 2 | 2 | 4 |", solution_name="add")
+    assert passes(check, add=lambda a, b: a + b)
+    assert not passes(check, add=lambda a, b: a * b + 1)
 
 
 def test_an_example_has_to_use_the_function_asked_for():
@@ -81,6 +100,9 @@ def test_a_number_with_decimal_places_is_compared_to_as_many():
         "f(3) returns a list",
         "f(3) returns 1, 2",
         "compute 3",
+        "f(n) = 3 for all n",
+        "call f(x, y) with size = 3",
+        "| name | age |\n|---|---|\n| f(1) | 3 |",
         ">>> f(3)",
     ],
 )
