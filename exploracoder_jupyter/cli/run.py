@@ -66,11 +66,12 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found.summary)
     else:
-        from exploracoder_jupyter.core.run_state.run_wording import describe_usage
+        from exploracoder_jupyter.core.run_state.run_wording import describe_results, describe_usage
         from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
         from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 
-        print_summary(found.summary, output=outputs_as_text(solution_outputs(found.state)))
+        output = outputs_as_text(solution_outputs(found.state))
+        print_summary(found.summary, output="\n\n".join(filter(None, (output, describe_results(found.state)))))
         if not sys.stderr.isatty():  # the live view has shown it
             print_note(f"Cost: {describe_usage(found.state)}.")
         if found.status == "stopped" and found.trace:

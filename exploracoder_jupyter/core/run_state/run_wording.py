@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ OUTCOMES: dict[Outcome, str] = {
     "stopped": "Stopped",
 }
 _OUTCOME_WORDS = {"ok": "ran", "error": "failed", "timeout": "timed out", "check failed": "ran, but its check failed"}
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_MAX_RESULTS = 6
+_MAX_RESULT_LINES = 8
 _MAX_NOTE = 160
 """How many characters of an error or reason are shown."""
 
@@ -91,6 +95,25 @@ def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = 
     expected = f"{state.estimate} expected" if state.estimate and not state.over else ""
     parts = [tried, spent, expected, state.model, "" if in_page else state.isolation]
     return " · ".join(part for part in parts if part)
+
+
+def describe_results(state: RunState) -> str:
+    """Describe the variables that the task names as an unchecked solution left them, so that a person can check them.
+
+    Empty for any other verdict: a check has looked at them, or there is nothing to look at.
+    """
+    attempt = state.solution_section.selected
+    if not (state.verdict and state.verdict.outcome == "unchecked" and attempt and attempt.observation):
+        return ""
+    named = {*_IDENTIFIER.findall(state.task.text)}
+    changes = [change for change in attempt.observation.changes if change.name in named and change.summary]
+    return "\n".join(f"{change.name}: {_first_lines(change.summary)}" for change in changes[:_MAX_RESULTS])
+
+
+def _first_lines(summary: str) -> str:
+    lines = summary.splitlines()
+    kept = [cut(line) if place == 0 else f"  {cut(line)}" for place, line in enumerate(lines[:_MAX_RESULT_LINES])]
+    return "\n".join([*kept, *(["  ..."] if len(lines) > _MAX_RESULT_LINES else [])])
 
 
 def describe_files(kept: FilesKept | None) -> str:

@@ -70,7 +70,10 @@ def card_html(
     """
     parts = [_head(state, announced=not in_page)]
     parts += [] if cells else [f'<div style="{_QUIET}">{escape(notice.text)}</div>' for notice in state.notices]
-    parts += [_solution(state), outputs_as_html(state.solution_outputs)] if state.over else [_latest(state)]
+    if state.over:
+        parts += [_solution(state), outputs_as_html(state.solution_outputs), _results(state)]
+    else:
+        parts.append(_latest(state))
     listed = "" if cells else _sections(state)
     tries = not (listed and state.over)  # the list is below a title with their number
     parts += [listed, _quiet(run_wording.footer(state, now, in_page=in_page, tries=tries))]
@@ -112,6 +115,11 @@ def _solution(state: RunState) -> str:
         return ""
     code = highlight_diff(state.patch) if state.patch else highlight_python(state.offered_solution)
     return f'<pre style="{_CODE}">{code}</pre>'
+
+
+def _results(state: RunState) -> str:
+    text = run_wording.describe_results(state)
+    return f'<div style="{_QUIET}">Results:</div><pre style="{_CODE}">{escape(text)}</pre>' if text else ""
 
 
 def _latest(state: RunState) -> str:

@@ -27,6 +27,7 @@ def card_text(state: RunState, now: float, hint: str, *, cells: bool, in_page: b
         blocks.append("\n".join([*(f"  {notice.text}" for notice in state.notices), *rows]))
     if state.over:
         blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
+        blocks.append(run_wording.describe_results(state))
     elif attempt := run_wording.latest(state):
         seen = attempt.observation
         blocks.append(f"{run_wording.candidate_line(attempt)}\n{preview(seen.text) if seen and seen.ran else ''}")

@@ -28,6 +28,10 @@ _NOTHING_LEFT = (
     "The solution ran, and the model found by its output that it does the task; nothing else checked it. Give a check "
     "with --check, or explore it step by step with --effort explore."
 )
+_NOTHING_SHOWN = (
+    "The solution ran and showed nothing; the model found nothing left to do. Give a check with --check, or explore it "
+    "step by step with --effort explore."
+)
 _LEFT_REASONS = ("ran in a clean branch", "its output shows what the task asks, in the model's judgement")
 
 
@@ -47,8 +51,10 @@ async def accept_tried_program(run: Run) -> RunResult:
     program = run.progress.attempts[-1]
     if can_test(run):
         return await accept_or_test(await SolutionAttempts.begin(run), program)
-    result = RunResult(to_solution(program), Verdict("unchecked", _NOTHING_LEFT))
-    run.emit(CandidateSelected(Selection(SOLUTION.id, program.candidate.id, _LEFT_REASONS)))
+    shown = any(item.observation.text.strip() for item in run.progress.seen or (program,))
+    result = RunResult(to_solution(program), Verdict("unchecked", _NOTHING_LEFT if shown else _NOTHING_SHOWN))
+    reasons = _LEFT_REASONS if shown else _LEFT_REASONS[:1]
+    run.emit(CandidateSelected(Selection(SOLUTION.id, program.candidate.id, reasons)))
     await store_snippets(run, (), result)
     return result
 

@@ -97,6 +97,20 @@ def test_it_needs_no_list_of_what_was_tried_where_the_cells_stand_below():
         assert "Load the graph" in words
 
 
+@pytest.mark.parametrize(("outcome", "shown"), [("unchecked", True), ("solved", False)])
+def test_an_unchecked_result_can_be_looked_at(outcome, shown):
+    summary = "pandas.DataFrame: 31 rows x 2 columns\n  Graz: float64, all missing"
+    changes = (types.Change("rain", "new", "DataFrame", summary), types.Change("other", "new", "int", "int: 3"))
+    seen = CandidateObserved("s1", types.Observation("ok", changes=changes))
+    chosen = CandidateSelected(types.Selection("solution", "s1", ()))
+    solution = types.Solution("rain = load()", "s1", ())
+    ending = replace(finished(outcome), solution=solution)
+    task = started("Load the rain of each city into `rain`.")
+    for words in card(after(task, proposed("s1", "rain = load()"), seen, chosen, ending)).values():
+        assert ("31 rows" in words and "Graz: float64, all missing" in words) == shown
+        assert "int: 3" not in words
+
+
 def test_during_a_run_it_has_the_step_and_the_latest_output():
     seen = CandidateObserved("2.1r1", types.Observation("ok", text="45\n"))
     events = [seen if getattr(event, "candidate", "") == "2.1r1" else event for event in complete_events()]
