@@ -197,6 +197,19 @@ HOSTILE = {
     "a deep expression": "x = " + "(" * 100_000,
     "a long expression": "x = 1" + " + 1" * 25_000,
     "many steps": "1. a\n" * 20_000,
+    "closing fences": "```python\nx = (\n" + "```\n" * 25_000,
+    "opening fences": "```python\n" * 10_000,
+    "fences behind code": "```python\nx = (\n" + "x = 1```\n" * 11_000,
+    "ends of thoughts": "a</think>\n" * 10_000,
+    "thoughts": "a\n<think>b</think>\n" * 5_000,
+    "thoughts without end": "a\n<think>\n" * 10_000,
+    "ends of turns": "<|im_end|>" * 10_000,
+    "ends of turns behind code": "x = (<|im_end|>\n" * 7_000,
+    "turns in a fence": "```python\nx = (\n" + "</s>\n" * 20_000,
+    "channels": "<|channel|>analysis<|message|>a" * 3_500,
+    "elements without end": "<code>" * 16_000,
+    "elements": "<code>x</code>" * 7_000,
+    "objects": '{"code": "("}' * 8_000,
 }
 
 
