@@ -7,7 +7,7 @@ the first one is taken at which its code can be parsed. Where none can, the bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from textwrap import dedent
@@ -35,7 +35,7 @@ _MAX_PARSED = 400_000
 _PARSING_COST = 1_000
 """What parsing costs in addition to its characters."""
 
-_BEGINNING = r"<\|im_start\|>|<\|start_header_id\|>|<\|start\|>|<\|start_of_role\|>|<start_of_turn>|<｜User｜>|<｜Assistant｜>|\[INST\]"
+_BEGINNING = r"<\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>|\[INST\]"
 _ENDING = (
     r"<\|(?:im_end|eot_id|eom_id|eot|end|endoftext|end_of_text|return|call|END_OF_TURN_TOKEN|END_RESPONSE"
     r"|end_of_solution|endofresponse|user|assistant|system|observation)\|>"
@@ -90,28 +90,29 @@ def place_blocks(text: str) -> list[PlacedBlock]:
     """Return the fenced blocks of a text whose lines end with a newline alone."""
     found, position, parser = [], 0, _Parser()
     while opening := _OPENING.search(text, position):
-        fence = opening["fence"] or opening["within"]
-        language = _language(opening["info"] or opening["named"] or "")
-        closing = re.compile(rf"^[ \t]*{re.escape(fence)}[`~]*[ \t]*(?=(?:(?:{_ENDING})[ \t]*)*$)", re.MULTILINE)
-        usual = closing.search(text, opening.end())
-        end = usual or re.compile(r"\Z").search(text, opening.end())
-        assert end is not None
-        width = len((opening["indent"] or "").strip(INVISIBLE))
-        body = None
-        if language in ("", "python") and parser.may_parse:
-            for end_tried in _ends(text, opening.end(), fence, closing):
-                body = parser.read(text[opening.end() : end_tried.start()], width)
-                if body is not None:
-                    end = end_tried
-                    break
-        if body is None:
-            body = text[opening.end() : end.start()].lstrip(INVISIBLE)
-            body = dedent(body) if width else body
-        found.append(PlacedBlock(opening.start(), end.end(), Block(language, body)))
-        # The fence that opens the next block may end this one.
-        opens = _OPENING.match(text, end.start()) and not closing.match(text, end.start())
-        position = end.start() if opens else end.end()
+        placed, position = _place(text, opening, parser)
+        found.append(placed)
     return found
+
+
+def _place(text: str, opening: re.Match[str], parser: _Parser) -> tuple[PlacedBlock, int]:
+    """Return the block that opens here, and where to look for the next one."""
+    start, width = opening.end(), len((opening["indent"] or "").strip(INVISIBLE))
+    fence = re.escape(opening["fence"] or opening["within"])
+    language = _language(opening["info"] or opening["named"] or "")
+    closing = re.compile(rf"^[ \t]*{fence}[`~]*[ \t]*(?=(?:(?:{_ENDING})[ \t]*)*$)", re.MULTILINE)
+    ends = _ends(text, start, fence, closing) if language in ("", "python") else iter(())
+    for begin, end in ends:
+        if not parser.may_parse:
+            break
+        if (body := parser.read(text[start:begin], width)) is not None:
+            # The fence that opens the next block may end this one.
+            opens = _OPENING.match(text, begin) and not closing.match(text, begin)
+            return PlacedBlock(opening.start(), end, Block(language, body)), begin if opens else end
+    usual = closing.search(text, start)
+    begin, end = usual.span() if usual else (len(text), len(text))
+    body = text[start:begin].lstrip(INVISIBLE)
+    return PlacedBlock(opening.start(), end, Block(language, dedent(body) if width else body)), end
 
 
 def program_before_mark(text: str) -> str | None:
@@ -162,17 +163,12 @@ class _Parser:
         return None
 
 
-def _ends(text: str, start: int, fence: str, closing: re.Pattern[str]) -> Iterator[re.Match[str]]:
+def _ends(text: str, start: int, fence: str, closing: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield the places where the block that starts here may end, the most likely first."""
-    yield from islice(closing.finditer(text, start), _MAX_ATTEMPTS)
-    unusual = re.compile(rf"^[ \t]*{re.escape(fence)}(?=.)|{re.escape(fence)}[`~]*[ \t]*(?=$|{_ENDING})", re.MULTILINE)
-    yield from list(unusual.finditer(text, start))[:-_MAX_ATTEMPTS:-1]
-    yield from _at_end(text, start)
-
-
-def _at_end(text: str, start: int) -> Iterable[re.Match[str]]:
-    end = re.compile(r"\Z").search(text, start)
-    return [end] if end else []
+    yield from (found.span() for found in islice(closing.finditer(text, start), _MAX_ATTEMPTS))
+    unusual = re.compile(rf"^[ \t]*{fence}(?=.)|{fence}[`~]*[ \t]*(?=$|{_ENDING})", re.MULTILINE)
+    yield from [found.span() for found in unusual.finditer(text, start)][:-_MAX_ATTEMPTS:-1]
+    yield len(text), len(text)
 
 
 def _language(info: str) -> str:

@@ -69,10 +69,8 @@ def without_thinking(text: str) -> str:
 
 def after_last_thought(text: str) -> str:
     """Return what follows the last end of a thought, wherever it occurs; empty if there is none."""
-    last = None
-    for last in _CLOSING.finditer(text):
-        pass
-    return text[last.end() :] if last else ""
+    ends = [closing.end() for closing in _CLOSING.finditer(text)]
+    return text[ends[-1] :] if ends else ""
 
 
 def _answering_channel(text: str) -> str:
@@ -142,12 +140,13 @@ def _without_stray_end(text: str) -> str:
 
 def _without_end(text: str) -> str:
     """Remove the end of the turn and what was made up after it."""
-    starts = [mark.start() for mark in END_MARK.finditer(text)]
+    first = len(text) - len(text.lstrip())
+    starts = [mark.start() for mark in END_MARK.finditer(text, first) if mark.start() > first]
     placed = place_blocks(text) if starts else []
     ends = {one.end for one in placed}
     for start in starts:
-        is_quoted = text[start - 1 : start] in ("`", "'", '"') and start not in ends
-        if not is_quoted and text[:start].strip() and not any(one.start <= start < one.end for one in placed):
+        is_quoted = text[start - 1] in "`'\"" and start not in ends
+        if not is_quoted and not any(one.start <= start < one.end for one in placed):
             return text[:start].rstrip()
     return text
 

@@ -16,8 +16,10 @@ X = "x = 1\nprint(x)"
 FENCED = f"```python\n{X}\n```"
 DRAFT = "Maybe\n```python\nx = 2\n```\n"
 
+ANALYSIS = f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant"
+
 FORMS = {
-    "final channel": f"<|channel|>analysis<|message|>{DRAFT}<|end|><|start|>assistant<|channel|>final<|message|>{FENCED}",
+    "final channel": f"{ANALYSIS}<|channel|>final<|message|>{FENCED}",
     "final channel returned": f"<|channel|>analysis<|message|>Hm<|end|><|channel|>final<|message|>{X}<|return|>",
     "final channel alone": f"<|channel|>final<|message|>{FENCED}<|return|>",
     "final channel constrained": f"<|channel|>final <|constrain|>python<|message|>{X}",
@@ -42,7 +44,7 @@ FORMS = {
     "reasoning": f"<reasoning>\n{DRAFT}</reasoning>\n{FENCED}",
     "thought": f"<thought>{DRAFT}</thought>\n{X}",
     "Magistral": f"[THINK]{DRAFT}[/THINK]{FENCED}",
-    "begin of thought": f"<|begin_of_thought|>{DRAFT}<|end_of_thought|>\n<|begin_of_solution|>\n{FENCED}\n<|end_of_solution|>",
+    "begin of thought": f"<|begin_of_thought|>{DRAFT}<|end_of_thought|>\n<|begin_of_solution|>\n{X}<|end_of_solution|>",
     "Kimi": f"◁think▷{DRAFT}◁/think▷{FENCED}",
     "Cohere": f"<|START_THINKING|>{DRAFT}<|END_THINKING|><|START_RESPONSE|>{FENCED}<|END_RESPONSE|>",
     "Seed": f"<seed:think>{DRAFT}</seed:think>{FENCED}",
