@@ -111,6 +111,8 @@ class Connection:
         if isinstance(answer, Fault):
             return answer
         page = cast(JsonValue, answer)
+        if isinstance(page, (dict, list)) and (fault := self._fault_in(page, exchange)):
+            return fault
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
             return self._incompatible(
@@ -202,6 +204,7 @@ class Connection:
 
     def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
         """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
+        answer = fault_conversion.unwrap_error(answer)
         if wrong := fault_conversion.describe_wrong_shape(answer):
             return self._incompatible(exchange, wrong)
         reply = as_object(answer)
@@ -234,11 +237,13 @@ def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None
 
     # A proxy from the environment cannot reach local addresses of this machine.
     trust = not endpoint_addresses.is_local(endpoint.base_url)
+    base_url, query = endpoint_addresses.split_query(endpoint.base_url)
     http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
     response_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=endpoint_addresses.resolve_address(endpoint.base_url),
+        base_url=base_url,
+        default_query=query,
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},

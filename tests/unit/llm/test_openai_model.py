@@ -1,12 +1,12 @@
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 import anyio
 import httpx2
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.core.types import Message, Usage
 from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
@@ -173,6 +173,55 @@ async def test_structured_replies_go_down_a_ladder_that_is_remembered(status, me
     forms = [(body.get("response_format") or {}).get("type") for body in sent]
     ladder = ["json_schema", "json_object", None]
     assert forms == [*ladder[: ladder.index(accepted) + 1], accepted]
+
+
+CHAT = (Message("system", "Be brief."), Message("user", "What?"), Message("assistant", "x"), Message("assistant", "y"))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "more"),
+    [
+        (400, "System role not supported", {}),
+        (500, "Jinja Exception: System role not supported", {}),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", {}),
+        (400, "Unsupported value", {"param": "messages[0].role"}),
+        (422, "messages.0.role: Input should be 'user' or 'assistant'", {}),
+        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", {}),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/...", {}),
+        (500, "Error rendering prompt: Conversation roles must alternate user/assistant/", {}),
+        (400, "Only user and assistant roles are supported!", {}),
+        (400, "This model does not support system messages.", {}),
+    ],
+)
+async def test_system_text_moves_where_its_role_is_refused(status, message, more):
+    sent = []
+
+    def answer(body):
+        roles = [message["role"] for message in body["messages"]]
+        if "system" in roles or any(one == next_one for one, next_one in pairwise(roles)):
+            return refusal(status, message, **more)
+        return streamed(delta(content="x", finish="stop"), counted(1, 1))
+
+    async with model(answer, requests=sent, retries=3) as served:
+        for _ in range(2):
+            [reply] = [reply async for reply in served.complete(replace(ask(), messages=CHAT))]
+            assert reply.text == "x"
+    assert len(sent) == 3  # one refusal, remembered
+    assert sent[-1]["stream_options"]
+    assert sent[-1]["messages"] == [
+        {"role": "user", "content": "Be brief.\n\nWhat?"},
+        {"role": "assistant", "content": "x\n\ny"},
+    ]
+
+
+async def test_a_system_role_is_kept_where_others_are_to_blame():
+    sent = []
+
+    def answer(body):
+        return refusal(400, "no tools or stream_options") if "stream_options" in body else whole("x")
+
+    await answers(model(answer, requests=sent), replace(ask(), messages=CHAT))
+    assert all(body["messages"][0]["role"] == "system" for body in sent)
 
 
 async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_request():
