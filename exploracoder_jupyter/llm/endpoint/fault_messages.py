@@ -104,6 +104,8 @@ class Target:
     model: str
     key: bool
     timeout: float
+    proxy: str = ""
+    """What names the proxy through which it is requested; empty if there is none."""
 
 
 def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> EndpointError:
@@ -120,6 +122,8 @@ def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> Endpoin
         requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
         tries=f" ({_describe_tries(fault)})" if fault.requests > 1 else "",
     )
+    if target.proxy and fault.kind in ("unreachable", "unresolved", "no connection"):
+        remedy = f"Check base_url, that the server is running, and the proxy in {target.proxy}."
     return EndpointError(f"{target.url} {sentence}.", remedy=remedy)
 
 
