@@ -25,6 +25,13 @@ from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object
 from exploracoder_jupyter.pipeline.merged_streams import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import (
+    BUDGET,
+    LENGTH,
+    TIMEOUT,
+    TRUNCATED,
+    truncated_by,
+)
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.llm.endpoint.endpoint_connection import Stream
@@ -42,13 +49,17 @@ class PendingRequest:
     """The time by which the request ends, whatever the endpoint does."""
     unreported: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
+    cut_by: str = ""
+    """The setting that limits the length of a reply, if the request does."""
     stream_broken: bool = False
     fault: Fault | None = None
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """Return the reply for a choice; its usage includes the cost not reported yet."""
         total, self.unreported = (usage or Usage()) + self.unreported, Usage()
-        return Reply(index, choice.text, total, choice.problem, choice.calls)
+        is_ours = choice.problem == TRUNCATED and self.cut_by
+        problem = truncated_by(self.cut_by) if is_ours else choice.problem
+        return Reply(index, choice.text, total, problem, choice.calls)
 
     @property
     def characters(self) -> int:
@@ -80,9 +91,10 @@ class Delivery:
         self._indexes = indexes
         self._put = put
         self._cost = CostSplit(pending.characters)
-        self._max_characters = _MAX_CHARACTERS * len(indexes)
-        if (left := pending.request.tokens_left) is not None:
-            self._max_characters = min(self._max_characters, int(left * CHARACTERS_PER_TOKEN))
+        self._max_characters, self._limit = _MAX_CHARACTERS * len(indexes), LENGTH
+        left = pending.request.tokens_left
+        if left is not None and left * CHARACTERS_PER_TOKEN < self._max_characters:
+            self._max_characters, self._limit = int(left * CHARACTERS_PER_TOKEN), BUDGET
         self._complete = 0
         self._last: Choice | None = None
 
@@ -110,7 +122,7 @@ class Delivery:
                     fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
                     break
         if fault and fault.is_final:
-            self._take(builder.truncate_unfinished())
+            self._take(builder.truncate_unfinished(TIMEOUT if fault.kind == "unfinished" else self._limit))
         self._finish(builder.usage, builder.characters)
         return DeliveryResult(fault is None, builder.started, self._complete, fault)
 

@@ -301,7 +301,7 @@ async def test_a_stream_is_cut_where_the_budget_ends():
     with served(respond) as url, anyio.fail_after(patience(30)):
         async with OpenAIModel(endpoint(url), Secrets()) as model:
             [reply] = [reply async for reply in model.complete(replace(ask(), tokens_left=1000))]
-    assert reply.problem == "truncated"
+    assert reply.problem == "truncated by budget.tokens"
     assert 900 < reply.usage.completion_tokens <= 1020
 
 

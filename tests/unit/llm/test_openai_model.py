@@ -270,7 +270,32 @@ async def test_a_stream_that_never_ends_is_cut_and_its_text_truncated():
 
     with anyio.fail_after(patience(5)):
         [reply] = await answers(model(answer, timeout=0.05), ask())
-    assert reply.problem == "truncated" and reply.text.startswith("a a")
+    assert reply.problem == "truncated by endpoint.timeout" and reply.text.startswith("a a")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "sent_limit", "problem"),
+    [
+        (None, None, None, "truncated"),
+        (50, None, 50, "truncated by budget.tokens"),
+        (50, 90, 50, "truncated by budget.tokens"),
+        (None, 90, 90, "truncated by endpoint.max_tokens"),
+        (200, 90, 90, "truncated by endpoint.max_tokens"),
+    ],
+)
+async def test_the_limit_that_cuts_a_reply_is_named(wanted, most, sent_limit, problem):
+    sent = []
+    served = model(lambda body: whole("par", finish="length"), requests=sent, max_tokens=most)
+    [reply] = await answers(served, ask(max_tokens=wanted))
+    assert (reply.problem, sent[-1].get("max_tokens")) == (problem, sent_limit)
+
+
+async def test_a_limit_that_the_server_refuses_cuts_nothing():
+    def answer(body):
+        return refusal(400, "max_tokens is unknown") if "max_tokens" in body else whole("par", finish="length")
+
+    [reply] = await answers(model(answer, max_tokens=90), ask())
+    assert reply.problem == "truncated"
 
 
 @pytest.mark.parametrize(
