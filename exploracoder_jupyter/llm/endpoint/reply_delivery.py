@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _MAX_CHARACTERS = 1_000_000
 """Limit for one choice in a stream, reasoning included: more than any model's limit for a reply."""
+_MAX_EMPTY_EVENTS = 20_000
+"""Events of a stream that add nothing to a reply; servers send a few, and some more to keep the connection alive."""
 
 
 @dataclass(slots=True)
@@ -109,19 +111,24 @@ class Delivery:
 
     async def _receive_stream(self, stream: Stream) -> DeliveryResult:
         is_inline, fault = self._pending.request.inline_lookups, None
-        builder = ChoiceBuilder(is_inline)
+        builder, without_text = ChoiceBuilder(is_inline), 0
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
                     fault = chunk
                     break
+                before = builder.characters
                 self._take(builder.feed(chunk))
+                without_text += builder.characters == before
                 if is_inline and self._complete >= len(self._indexes):
                     break  # closing the stream stops the generation
                 if builder.characters > self._max_characters:
                     fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
                     break
-        if fault and fault.is_final:
+                if without_text > _MAX_EMPTY_EVENTS:
+                    fault = Fault("too large", f"its stream has more than {_MAX_EMPTY_EVENTS:,} events without text")
+                    break
+        if fault and fault.is_final and builder.characters:
             self._take(builder.truncate_unfinished(TIMEOUT if fault.kind == "unfinished" else self._limit))
         self._finish(builder.usage, builder.characters)
         return DeliveryResult(fault is None, builder.started, self._complete, fault)

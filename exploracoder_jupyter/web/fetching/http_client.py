@@ -148,6 +148,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
             raise WebError(f"{host} did not return text ({kind or 'no content type'}).")
+        if "," in response.headers.get("content-encoding", ""):  # unpacked, the inner content could have any size
+            raise WebError(f"{host} returned text that is compressed more than once.")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk
