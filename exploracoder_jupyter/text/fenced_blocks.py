@@ -7,7 +7,8 @@ the first one is taken at which its code can be parsed. Where none can, the bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from textwrap import dedent
@@ -35,14 +36,20 @@ _MAX_PARSED = 400_000
 _PARSING_COST = 1_000
 """What parsing costs in addition to its characters."""
 
-_BEGINNING = r"<\|(?:im_start|start_header_id|start|start_of_role)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>|\[INST\]"
+_TURN = (
+    r"<\|(?:im_start|start|start_of_role)\|>(?=\s*(?:user|assistant|system|tool)\b)|<\|start_header_id\|>"
+    r"|<start_of_turn>(?=\s*(?:user|model)\b)|<\|(?:user|assistant|system|observation)\|>|<｜(?:User|Assistant)｜>|\[INST\]"
+)
+"""The beginning of a turn, as chat templates write it."""
 _ENDING = (
     r"<\|(?:im_end|eot_id|eom_id|eot|end|endoftext|end_of_text|return|call|END_OF_TURN_TOKEN|END_RESPONSE"
-    r"|end_of_solution|endofresponse|user|assistant|system|observation)\|>"
+    r"|end_of_solution|endofresponse)\|>"
     r"|<｜end▁of▁sentence｜>|</?s>|<end_of_turn>|<eos>|</(?:answer|response|solution)>|\[/INST\]|\[END FINAL RESPONSE\]"
 )
-END_MARK = re.compile(rf"(?:{_ENDING})(?=[ \t]*(?:$|{_ENDING}|{_BEGINNING}))|(?:{_BEGINNING})", re.MULTILINE)
-"""The end of a turn at the end of a line, or the beginning of the next one, as chat templates write them."""
+END_MARK = re.compile(rf"(?:{_ENDING})(?=[ \t]*(?:$|{_ENDING}|{_TURN}))|^[ \t]*(?:{_TURN})", re.MULTILINE)
+"""The end of a turn at the end of a line, or the beginning of the next one."""
+LAST_MARKS = re.compile(rf"(?:\s|{_ENDING})*+(?:\Z|{_TURN})")
+"""Nothing but ends of turns up to the end of the text, or to the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,17 @@ def without_fenced_blocks(text: str) -> str:
         prose.append(text[end : placed.start])
         end = placed.end
     return "\n".join([*prose, text[end:]])
+
+
+def place_in_blocks(placed: Sequence[PlacedBlock]) -> Callable[[int], bool]:
+    """Return a function that tells whether a place in the text is within one of its blocks."""
+    starts = [one.start for one in placed]
+
+    def is_within(place: int) -> bool:
+        before = bisect_right(starts, place) - 1
+        return before >= 0 and place < placed[before].end
+
+    return is_within
 
 
 def place_blocks(text: str) -> list[PlacedBlock]:

@@ -7,8 +7,17 @@ program, so nothing is removed from a text that is Python, from its fenced block
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-from exploracoder_jupyter.text.fenced_blocks import END_MARK, INVISIBLE, is_program, place_blocks, program_before_mark
+from exploracoder_jupyter.text.fenced_blocks import (
+    END_MARK,
+    INVISIBLE,
+    LAST_MARKS,
+    is_program,
+    place_blocks,
+    place_in_blocks,
+    program_before_mark,
+)
 
 _FORMS = (
     (r"<(?:think|thinking|thoughts?)>", r"</(?:think|thinking|thoughts?)>"),
@@ -21,13 +30,16 @@ _FORMS = (
     (r"◁think▷", r"◁/think▷"),
 )
 """How thoughts begin and end."""
-_UNQUOTED, _NOT_QUOTED = r"(?<![`'\"\w])", r"(?![`'\"])"
+_NOT_QUOTED = r"(?![`'\"])"
 _CLOSINGS = tuple(re.compile(closing) for _, closing in _FORMS)
 _OPENING = re.compile("|".join(f"({opening})" for opening, _ in _FORMS))
+_FIRST_OPENING = re.compile(rf"\s*(?:{_OPENING.pattern})")
 _LINE_OPENING = re.compile(rf"^[ \t]*(?:{_OPENING.pattern})", re.MULTILINE)
 _CLOSING = re.compile("|".join(closing for _, closing in _FORMS))
-_STRAY_CLOSING = re.compile(rf"(?<![`'\"])(?:{_CLOSING.pattern}){_NOT_QUOTED}")
-"""Some templates open the thought in the prompt, so that a reply contains only its end."""
+_STRAY_CLOSING = re.compile(
+    rf"(?<![`'\" \t])(?:{_CLOSING.pattern}){_NOT_QUOTED}|(?<![`'\"])(?:{_CLOSING.pattern})(?=[ \t]*$)", re.MULTILINE
+)
+"""Some templates open the thought in the prompt, so that a reply contains only its end. Prose that names one goes on."""
 
 _MESSAGE = (
     r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*(?P<channel>\w+)(?P<to>[^<\n]{0,200})"
@@ -49,6 +61,8 @@ _HEADER = re.compile(
 """The beginning of the model's turn, or of its answer."""
 _MAX_THOUGHTS = 20
 """Thoughts removed after the beginning of a text."""
+_MAX_MARKS = 50
+"""Marks that may be the end of a turn."""
 _MARKED = re.compile(r"[<◁]|\[/?(?:THINK|INST|BEGIN FINAL)|\A\s*analysis")
 """What occurs in every text that this module changes."""
 
@@ -102,57 +116,64 @@ def _content(text: str, message: re.Match[str]) -> str:
 
 def _without_beginning(text: str) -> str:
     """Remove thoughts and the header of the turn from the beginning."""
+    place = 0
     while True:
-        if header := _HEADER.match(text):
-            text = text[header.end() :]
-        elif (opening := _OPENING.match(text, len(text) - len(text.lstrip()))) is not None:
+        if header := _HEADER.match(text, place):
+            place = header.end()
+        elif opening := _FIRST_OPENING.match(text, place):
             closing = _closing_of(opening).search(text, opening.end())
-            text = text[closing.end() :] if closing else ""
+            place = closing.end() if closing else len(text)
         else:
-            return text
+            return text[place:]
 
 
 def _without_later_thoughts(text: str) -> str:
-    position = 0
+    place = 0
     for _ in range(_MAX_THOUGHTS):
-        if (opening := _LINE_OPENING.search(text, position)) is None:
+        if (opening := _LINE_OPENING.search(text, place)) is None:
             break
         if _within_blocks(text, opening.start()):
-            position = opening.end()
+            place = opening.end()
             continue
         closing = _closing_of(opening).search(text, opening.end())
-        text, position = text[: opening.start()] + (text[closing.end() :] if closing else ""), opening.start()
+        text, place = text[: opening.start()] + (text[closing.end() :] if closing else ""), opening.start()
     return text
 
 
 def _without_stray_end(text: str) -> str:
     """Remove the thoughts that only an end shows; without anything behind it, only the end itself."""
-    ends = list(_STRAY_CLOSING.finditer(text))
-    placed = place_blocks(text) if ends else []
+    ends, stop = list(_STRAY_CLOSING.finditer(text)), len(text)
+    is_code = place_in_blocks(place_blocks(text) if ends else [])
     for end in reversed(ends):
-        if any(one.start <= end.start() < one.end for one in placed):
+        if is_code(end.start()):
             continue
-        if text[end.end() :].strip():
-            return text[end.end() :]
-        text = text[: end.start()]
-    return text
+        if text[end.end() : stop].strip():
+            return text[end.end() : stop]
+        stop = end.start()
+    return text[:stop]
 
 
 def _without_end(text: str) -> str:
     """Remove the end of the turn and what was made up after it."""
     first = len(text) - len(text.lstrip())
-    starts = [mark.start() for mark in END_MARK.finditer(text, first) if mark.start() > first]
-    placed = place_blocks(text) if starts else []
-    ends = {one.end for one in placed}
-    for start in starts:
-        is_quoted = text[start - 1] in "`'\"" and start not in ends
-        if not is_quoted and not any(one.start <= start < one.end for one in placed):
+    marks = [mark for mark in END_MARK.finditer(text, first) if mark.start() > first]
+    placed = place_blocks(text) if marks else []
+    ends, is_code = {one.end for one in placed}, place_in_blocks(placed)
+    for mark in islice((mark for mark in marks if not is_code(mark.start())), _MAX_MARKS):
+        start = mark.start()
+        if start in ends or (text[start - 1] not in "`'\"" and _ends_turn(text, mark)):
             return text[:start].rstrip()
     return text
 
 
+def _ends_turn(text: str, mark: re.Match[str]) -> bool:
+    """Whether prose cannot go on after this mark: it is alone on its line, or nothing of this turn follows."""
+    is_alone = not text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()].strip()
+    return is_alone or LAST_MARKS.match(text, mark.end()) is not None
+
+
 def _within_blocks(text: str, place: int) -> bool:
-    return any(one.start <= place < one.end for one in place_blocks(text))
+    return place_in_blocks(place_blocks(text))(place)
 
 
 def _closing_of(opening: re.Match[str]) -> re.Pattern[str]:

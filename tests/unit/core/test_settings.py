@@ -100,7 +100,7 @@ def test_a_price_that_cannot_be_read_is_named(file, text, named):
     assert named in refused.value.message
 
 
-def test_a_byte_order_mark_of_the_file_is_ignored(tmp_path, monkeypatch):
+def test_a_byte_order_mark_is_ignored(tmp_path, monkeypatch):
     path = tmp_path / "config.toml"
     path.write_text('api_key = "k"\n[endpoint]\nmodel = "m"\n', encoding="utf-8-sig")
     assert resolve(path=path, environ={}).endpoint.model == "m"

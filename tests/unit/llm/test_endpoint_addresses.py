@@ -49,7 +49,7 @@ def test_blanks_around_an_address_do_not_count(base_url):
     assert endpoint_addresses.resolve_address(base_url) == "http://h.example/v1"
 
 
-async def test_a_query_of_the_address_is_sent_with_every_path():
+async def test_the_query_goes_with_every_path():
     asked = []
 
     def handle(request):

@@ -151,7 +151,7 @@ def listed(code, **error):
     return httpx2.Response(code, json=[{"error": {"code": code, **error}}])
 
 
-async def test_a_bad_key_of_gemini_is_a_refused_key():
+async def test_a_bad_key_of_gemini_is_refused():
     sent = []
 
     def answer(body):
@@ -170,7 +170,7 @@ async def test_a_quota_of_gemini_is_named():
     )
 
 
-async def test_an_error_in_a_list_is_shown_whatever_its_status():
+async def test_an_error_in_a_list_is_shown():
     error = await failure(lambda body: listed(200, message="The model is overloaded."))
     assert "The model is overloaded." in error.message
 

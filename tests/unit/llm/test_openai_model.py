@@ -214,7 +214,7 @@ async def test_system_text_moves_where_its_role_is_refused(status, message, more
     ]
 
 
-async def test_a_system_role_is_kept_where_others_are_to_blame():
+async def test_an_innocent_system_role_is_kept():
     sent = []
 
     def answer(body):

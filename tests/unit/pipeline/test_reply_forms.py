@@ -200,6 +200,20 @@ def test_marks_are_removed_from_plans_too(text):
     assert parse_json(text, PlanReply).subtasks == ["a"]
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "Split the text at </s>",
+        "Append <|im_end|>",
+        "Write <|im_start|>user before it",
+        "Wrap it in [INST]",
+        "Use </think>!",
+    ],
+)
+def test_marks_that_a_plan_names_stay(first):
+    assert parse_json(f"1. {first}\n2. Print it", PlanReply).subtasks[-2:] == [first, "Print it"]
+
+
 def test_a_tool_call_in_a_channel_is_seen():
     text = (
         "<|channel|>analysis<|message|>I look it up.<|end|><|start|>assistant<|channel|>commentary"
