@@ -39,7 +39,7 @@ _CLOSING = re.compile("|".join(closing for _, closing in _FORMS))
 _STRAY_CLOSING = re.compile(
     rf"(?<![`'\" \t])(?:{_CLOSING.pattern}){_NOT_QUOTED}|(?<![`'\"])(?:{_CLOSING.pattern})(?=[ \t]*$)", re.MULTILINE
 )
-"""Some templates open the thought in the prompt, so that a reply contains only its end. Prose that names one goes on."""
+"""Some templates open the thought in the prompt, so that a reply has only its end. Prose that names one goes on."""
 
 _MESSAGE = (
     r"(?:<\|start\|>\s*assistant\s*)?<\|channel\|>\s*(?P<channel>\w+)(?P<to>[^<\n]{0,200})"
