@@ -507,6 +507,9 @@ class Call:
     """The query, or the path of an API."""
     id: str = ""
     """The endpoint's id for the call; empty if the call was written in the text of the reply."""
+    extra: str = ""
+    """Further fields that the endpoint sent with the call, as JSON; it wants them back with the answer. E.g. Gemini's
+    signature of a thought."""
 
 
 @dataclass(frozen=True, slots=True)

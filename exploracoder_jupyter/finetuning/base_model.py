@@ -16,11 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import TypeAdapter, ValidationError
+from jinja2 import TemplateError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError, format_error
 from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.finetuning.training_request import Method
+from exploracoder_jupyter.llm.tool_calls import without_system_role
 
 _RECORD: Final = "finetuning.json"
 """File in an adapter's folder that records its base."""
@@ -62,7 +64,13 @@ class LoadedModel:
 
     def prompt(self, messages: Sequence[Message]) -> str:
         """Render messages as the model is given them; a last one of the assistant is continued."""
-        sent = [{"role": message.role, "content": message.content} for message in messages]
+        sent: list[JsonValue] = [{"role": message.role, "content": message.content} for message in messages]
+        try:
+            return self._render(sent)
+        except TemplateError:  # some templates have no role `system`, or want roles to alternate
+            return self._render(without_system_role(sent))
+
+    def _render(self, sent: list[JsonValue]) -> str:
         return str(self.tokenizer.apply_chat_template(sent, tokenize=False, add_generation_prompt=True))
 
 

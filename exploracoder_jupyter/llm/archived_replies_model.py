@@ -92,7 +92,7 @@ class ArchivedRepliesModel:
             for one in request.messages
         )
         parameters = _parameters(request)
-        identity = [self.name, request.step, request.subject, [asdict(message) for message in messages], parameters]
+        identity = [self.name, request.step, request.subject, list(map(_identity, messages)), parameters]
         same = _digest(identity)
         ordinal = self._ordinals[same]
         self._ordinals[same] += 1
@@ -109,7 +109,9 @@ class ArchivedRepliesModel:
         )
 
     def _redacted_calls(self, given: Message | Reply) -> tuple[Call, ...]:
-        return tuple(replace(call, argument=self._redact(call.argument)) for call in given.calls)
+        return tuple(
+            replace(call, argument=self._redact(call.argument), extra=self._redact(call.extra)) for call in given.calls
+        )
 
     def _missing(self, wanted: RecordedRequest) -> EndpointError:
         subject = f" for {wanted.subject!r}" if wanted.subject else ""
@@ -134,6 +136,12 @@ class ArchivedRepliesModel:
         names = [name for name in wanted.parameters if wanted.parameters[name] != nearest.parameters.get(name)]
         names += [name for name in ("model", "subject", "ordinal") if getattr(nearest, name) != getattr(wanted, name)]
         return f"the same prompt is recorded with another {' and '.join(names)}"
+
+
+def _identity(message: Message) -> dict[str, object]:
+    """Return what tells a message from another one: without the fields of calls that an endpoint adds."""
+    calls = [{name: value for name, value in asdict(call).items() if name != "extra"} for call in message.calls]
+    return {**asdict(message), "calls": calls}
 
 
 def _parameters(request: ModelRequest) -> dict[str, JsonValue]:

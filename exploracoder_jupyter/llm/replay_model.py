@@ -107,4 +107,9 @@ def _replies(exchange: Exchange) -> list[Reply]:
 
 
 def _assistant_messages(messages: Sequence[Message]) -> list[Message]:
-    return [message for message in messages if message.role == "assistant"]
+    """Return the model's earlier replies, without the fields of calls that an endpoint adds."""
+    return [
+        replace(message, calls=tuple(replace(call, extra="") for call in message.calls))
+        for message in messages
+        if message.role == "assistant"
+    ]

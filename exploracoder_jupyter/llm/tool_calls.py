@@ -1,6 +1,7 @@
 """Tool calls in the protocol of OpenAI-compatible endpoints: parsed from a stream or a whole message, and serialized.
 
-Servers differ: some number the calls of a stream, some only give each an id, some send the arguments as an object.
+Servers differ: some number the calls of a stream, some only give each an id, some send the arguments as an object, and
+some send fields of their own, which they want to have back with the answer.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Call, Message
-from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object
+from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument, write_call
 
@@ -22,11 +23,18 @@ _MAX_ARGUMENTS = 20_000
 """Limit in characters; a call with more is ignored, because all tools take a short text."""
 
 
+_MAX_EXTRA = 100_000
+"""Limit in characters for the further fields of a call; more are not sent back."""
+_CALL_FIELDS = ("index", "id", "type", "function")
+_FUNCTION_FIELDS = ("name", "arguments")
+
+
 @dataclass(slots=True)
 class _PartialCall:
     id: str
     name: str = ""
     arguments: str = ""
+    extra: dict[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -46,7 +54,7 @@ class CallBuilder:
         for part in self._parts.values():
             argument = parse_argument(part.arguments) if len(part.arguments) <= _MAX_ARGUMENTS else ""
             if part.name and argument:  # some servers send no id, but require one in the answer
-                calls.append(Call(part.name, argument, part.id or f"call_{len(calls) + 1}"))
+                calls.append(Call(part.name, argument, part.id or f"call_{len(calls) + 1}", _dump(part.extra)))
         return tuple(calls)
 
     def _take(self, piece: Mapping[str, JsonValue]) -> int:
@@ -60,6 +68,9 @@ class CallBuilder:
                 return len(name) + len(arguments)
             part = self._parts[number, len(same)] = _PartialCall(id_)
         part.id, part.name = part.id or id_, part.name or name
+        part.extra |= _further(piece, _CALL_FIELDS)
+        if inner := _further(function, _FUNCTION_FIELDS):
+            part.extra["function"] = {**as_object(part.extra.get("function")), **inner}
         if len(part.arguments) <= _MAX_ARGUMENTS:
             part.arguments += arguments
         return len(name) + len(arguments)
@@ -88,7 +99,9 @@ def _native_message(message: Message, parameters: dict[str, str]) -> JsonValue:
     calls: list[JsonValue] = []
     for call in message.calls:
         arguments = json.dumps({parameters.get(call.tool, "query"): call.argument}, ensure_ascii=False)
-        calls.append({"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": arguments}})
+        extra = _load(call.extra)
+        function = {**as_object(extra.get("function")), "name": call.tool, "arguments": arguments}
+        calls.append({**extra, "id": call.id, "type": "function", "function": function})
     return {"role": message.role, "content": message.content or None, "tool_calls": calls}
 
 
@@ -108,11 +121,51 @@ def _as_text(given: Sequence[Message]) -> Iterator[tuple[str, str]]:
         yield "user", "\n\n".join(answers)
 
 
+def without_system_role(given: Sequence[JsonValue]) -> list[JsonValue]:
+    """Return messages in which the roles of user and assistant alternate: the system's text begins the user's first
+    message, and consecutive messages of one role are joined.
+    """
+    made: list[JsonValue] = []
+    for message in map(as_object, given):
+        plain: dict[str, JsonValue] = {**message, "role": "user" if message["role"] == "system" else message["role"]}
+        last = as_object(made[-1]) if made else {}
+        if last.get("role") == plain["role"] in ("user", "assistant") and not (
+            last.get("tool_calls") or plain.get("tool_calls")
+        ):
+            made[-1] = {**last, "content": "\n\n".join(filter(None, map(as_text, (last["content"], plain["content"]))))}
+        else:
+            made.append(plain)
+    return made
+
+
+def has_system_role(given: JsonValue) -> bool:
+    """Whether `without_system_role` would change these messages."""
+    messages = as_list(given)
+    return without_system_role(messages) != list(messages)
+
+
 def tool_definition(tool: Tool) -> JsonValue:
     """Return the tool in the form in which requests offer it."""
     parameter: JsonValue = {tool.parameter: {"type": "string", "description": tool.wanted}}
     form: JsonValue = {"type": "object", "properties": parameter, "required": [tool.parameter]}
     return {"type": "function", "function": {"name": tool.name, "description": tool.about, "parameters": form}}
+
+
+def _further(given: Mapping[str, JsonValue], known: Sequence[str]) -> dict[str, JsonValue]:
+    return {name: value for name, value in given.items() if name not in known and value is not None}
+
+
+def _dump(extra: dict[str, JsonValue]) -> str:
+    text = json.dumps(extra, ensure_ascii=False) if extra else ""
+    return text if len(text) <= _MAX_EXTRA else ""
+
+
+def _load(extra: str) -> Mapping[str, JsonValue]:
+    """Return the further fields of a call; none if their text is damaged, as that of a trace may be."""
+    try:
+        return as_object(json.loads(extra or "{}"))
+    except (ValueError, RecursionError):
+        return {}
 
 
 def _text(value: object) -> str:

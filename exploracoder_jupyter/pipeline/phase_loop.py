@@ -27,6 +27,7 @@ from exploracoder_jupyter.pipeline.exploring.result_agreement import failure_kin
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import describe_cut
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_tried_program, solve
@@ -213,7 +214,8 @@ def _stop_if_futile(run: Run, state: State) -> None:
     if len(state.no_code_problems) > 1:
         if run.model.name == OFFLINE:
             raise Futile("The offline model found no documented calls for two subtasks in a row.")
-        raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]}")
+        _, remedy = describe_cut(run.progress.cut)
+        raise Futile(f"The model gave no code for two subtasks in a row: {state.no_code_problems[-1]} {remedy}".strip())
     failed = [item for item in state.experience[-2:] if not item.observation.ran]
     if not failed or failed[-1] is not state.experience[-1]:
         return

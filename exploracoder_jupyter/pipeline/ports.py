@@ -80,7 +80,8 @@ class Reply:
     usage: Usage
     """Usage added by this choice; the sum over a request's replies is its cost. `calls` counts requests."""
     problem: str = ""
-    """`truncated`, `refused`, `empty`: the text may still be usable."""
+    """`truncated`, `refused`, `empty`: the text may still be usable. `truncated by SETTING` where the limit is not the
+    server's, but ours (`pipeline.prompting.truncated_replies`)."""
     calls: tuple[Call, ...] = ()
     """Tool calls of the reply, in addition to its text."""
 

@@ -60,6 +60,8 @@ class Progress:
     """APIs found for whole programs, best first."""
     refuted: tuple[Experience, ...] = ()
     """Whole programs that ran and failed their check."""
+    cut: str = ""
+    """The problem of the latest reply with code if it was cut off (`prompting.truncated_replies`)."""
     looked_up: dict[str, ApiDoc] = field(default_factory=dict)
     """APIs that the model was shown when it looked them up, by path."""
 

@@ -101,7 +101,7 @@ def read_file(path: Path, limits: Limits) -> str | None:
         if not stat.S_ISREG(found.st_mode) or found.st_size > most:
             return None
         try:
-            return file.read(most).decode("utf-8")
+            return file.read(most).decode("utf-8-sig")
         except (OSError, UnicodeDecodeError):
             return None
 

@@ -97,7 +97,7 @@ from exploracoder_jupyter.pipeline.prompting import (
 from exploracoder_jupyter.pipeline.retrieval import known_words_filter, query_rewriting
 from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
 from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
-from exploracoder_jupyter.text import characters, folder_files, html_tree, tokenizer
+from exploracoder_jupyter.text import characters, fenced_blocks, folder_files, html_tree, thinking_removal, tokenizer
 from exploracoder_jupyter.text import file_chunks as soup_chunks
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace import CellView, Redactor, render
@@ -242,8 +242,9 @@ PIPELINE = {
         partial(observation_text.shorten, most=9),
     ),
     "markdown": each(
-        reply_fragments.blocks,
-        reply_fragments.without_fenced_blocks,
+        fenced_blocks.blocks,
+        fenced_blocks.without_fenced_blocks,
+        thinking_removal.without_thinking,
         reply_fragments.parse_list,
         reply_fragments.strip_markdown,
         lambda t: list(reply_fragments.json_values(t)),

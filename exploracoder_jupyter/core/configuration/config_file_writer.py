@@ -27,7 +27,7 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
     """
     path = config_path().resolve()  # the file itself where the path is a link
     try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
         changed = _with_values(text, values, section)
         if tomllib.loads(changed) != _merged(tomllib.loads(text), values, section):
             raise ValueError("its form is unusual")

@@ -38,6 +38,9 @@ class Endpoint(Section):
         float, Setting("seconds without any data; a request for n replies ends after n + 1 times that", gt=0)
     ] = 120.0
     retries: Annotated[int, Setting("maximum retries of a failed request within that time", ge=0, le=10)] = 3
+    max_tokens: Annotated[
+        int | None, Setting("maximum tokens of one reply that the endpoint is asked for; none: its own limit", ge=1)
+    ] = None
     share: Annotated[
         Sharing, Setting("how much of the experiments' output is sent to the model's endpoint"), Option()
     ] = "values"

@@ -110,6 +110,8 @@ def merge_sources(*layers: Layer, path: Path | None = None, environ: Mapping[str
     for layer in reversed([*layers, file_layer, _environment_layer(os.environ if environ is None else environ)]):
         for section, values in layer.items():
             merged.setdefault(section, {}).update(values)
+    if (given := merged.get("endpoint")) is not None:
+        merged["endpoint"] = {name: _stripped(value) for name, value in given.items()}
     if (given := merged.get("retrieval")) is not None:
         merged["retrieval"] = expand_web_address(given)
     if (given := merged.get("exploration")) is not None:
@@ -134,7 +136,7 @@ def _read_file(path: Path | None) -> tuple[dict[str, dict[str, JsonValue]], str 
     """Read this config file, or the default one; return its settings layer and, separately, its API key."""
     is_configured, path = path is None and bool(configured_path()), path or config_path()
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if is_configured:
             raise UsageError(
@@ -194,6 +196,11 @@ def _flag_of(option: str) -> str:
 
 def _see_help() -> str:
     return choose_wording(terminal="See `jupyter explora run --help`.", notebook="See `%%explora?`.")
+
+
+def _stripped(value: JsonValue) -> JsonValue:
+    """Return a name or an address without blanks around it, which are easily copied along; `None` for blanks alone."""
+    return (value.strip() or None) if isinstance(value, str) and value else value
 
 
 def _environment_layer(environ: Mapping[str, str]) -> dict[str, dict[str, JsonValue]]:

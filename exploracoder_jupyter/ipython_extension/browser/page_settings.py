@@ -46,7 +46,7 @@ def view_settings(request: int, configured: Layer, problems: Mapping[str, str] |
     try:
         resolve(path=path)
         without_file = resolve(path=path.parent / "no such file")
-        content = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
         variable = next((name for name in KEY_VARIABLES if os.environ.get(name)), "")
         in_file = read_secrets(path, environ={}).api_key is not None
     except (ExploraError, OSError, ValueError) as error:

@@ -132,7 +132,7 @@ def looks_public(folders: list[str], name: str) -> bool:
     """
     for folder in folders:
         for file in (f"{name}.py", os.path.join(name, "__init__.py")):
-            with suppress(OSError, ValueError), open(os.path.join(folder, file), encoding="utf-8") as stream:
+            with suppress(OSError, ValueError), open(os.path.join(folder, file), encoding="utf-8-sig") as stream:
                 text = stream.read(MAX_SOURCE)
                 facade = RELATIVE_IMPORT.search(text) and not DEFINITION.search(text) and file == f"{name}.py"
                 return bool(facade or ALL_DECLARATION.search(text))
@@ -172,7 +172,7 @@ def type_checking_imports(file: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     if not file.endswith(".py"):
         return found
-    with suppress(OSError, SyntaxError, ValueError), open(file, encoding="utf-8") as stream:
+    with suppress(OSError, SyntaxError, ValueError), open(file, encoding="utf-8-sig") as stream:
         for block in TYPE_CHECKING_BLOCK.findall(stream.read(MAX_SOURCE)):
             imports = (node for node in ast.parse(textwrap.dedent(block)).body if isinstance(node, ast.ImportFrom))
             found.update({alias.asname or alias.name: node.module or "" for node in imports for alias in node.names})

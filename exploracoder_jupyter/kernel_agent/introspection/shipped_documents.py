@@ -50,7 +50,7 @@ def _guides(spec: importlib.machinery.ModuleSpec | None) -> list[tuple[str, str]
 
 def _read(path: str, most: int = MAX_PROGRAM + 1) -> str:
     try:
-        with open(path, encoding="utf-8") as stream:
+        with open(path, encoding="utf-8-sig") as stream:
             return stream.read(most)
     except (OSError, ValueError):
         return ""

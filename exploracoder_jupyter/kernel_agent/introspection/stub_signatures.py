@@ -42,7 +42,7 @@ def read_stub(module: str, file: str) -> Stub | None:
     """Parse the stub file of a module; None if that is not possible."""
     with (
         suppress(OSError, SyntaxError, ValueError, RecursionError, MemoryError),
-        open(file, encoding="utf-8") as stream,
+        open(file, encoding="utf-8-sig") as stream,
     ):
         body = ast.parse(stream.read(MAX_FILE_SIZE)).body
         package = module if os.path.basename(file) == INIT_FILE else module.rpartition(".")[0]

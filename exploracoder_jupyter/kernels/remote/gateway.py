@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.network_environment import certificates
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ async def open_gateway(url: str, *, kernel: str | None, token: SecretStr | None)
             remedy="Install it: pip install 'exploracoder-jupyter[remote]'.",
         )
     access = _configure(url, token)
+    if not access.ca and access.verify:
+        certificates(url)
     found = await _kernelspecs(url, has_token=token is not None)
     return Gateway(url, _choose_kernelspec(found, kernel, urlsplit(url).netloc), access)
 

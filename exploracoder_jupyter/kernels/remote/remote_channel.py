@@ -58,6 +58,10 @@ class RemoteChannel(GatewayKernelClient):
             enable_multithread=True,
             sslopt={**{name: path for name, path in given.items() if path}, **unverified},
             sockopt=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), *options],
+            # No proxy of the environment, as for the other requests to the server; it needs a host to exclude any.
+            http_proxy_host="localhost",
+            http_proxy_port=1,
+            http_no_proxy=["*"],
         )
         self.channel_socket.settimeout(None)  # a cell may be silent for a long time
         self.response_router = Thread(

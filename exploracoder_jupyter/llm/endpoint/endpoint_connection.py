@@ -11,6 +11,7 @@ Three time limits apply to an exchange: connecting takes at most ten seconds, th
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar, cast
 
@@ -20,6 +21,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
 from exploracoder_jupyter.core.configuration.settings_sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.network_environment import EnvironmentProxy, certificates, find_proxy
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses, fault_conversion, response_limits
 from exploracoder_jupyter.llm.endpoint.exchange_traffic import (
     CURRENT_TRAFFIC,
@@ -72,13 +74,17 @@ class Connection:
         self._key = _key(endpoint, secrets)
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
+        # A proxy cannot reach local addresses of this machine.
+        is_direct = http_client is not None or endpoint_addresses.is_local(endpoint.base_url)
+        proxy = None if is_direct else find_proxy(endpoint_addresses.resolve_address(endpoint.base_url))
         self.target = Target(
             url=endpoint_addresses.redact_address(endpoint.base_url),
             model=model,
             key=self._key is not None,
             timeout=endpoint.timeout,
+            proxy=proxy.variable if proxy else "",
         )
-        self._client = _client(endpoint, self._key or _NO_KEY, http_client)
+        self._client = _client(endpoint, self._key or _NO_KEY, http_client, proxy)
 
     async def chat(self, body: dict[str, Any], *, deadline: float) -> Answer:
         """Make a chat request: return a stream, which must be closed, if the body requests one, else the whole reply.
@@ -111,6 +117,8 @@ class Connection:
         if isinstance(answer, Fault):
             return answer
         page = cast(JsonValue, answer)
+        if isinstance(page, (dict, list)) and (fault := self._fault_in(page, exchange)):
+            return fault
         rows = page.get("data") if isinstance(page, dict) else None
         if not isinstance(rows, list):
             return self._incompatible(
@@ -202,6 +210,7 @@ class Connection:
 
     def _fault_in(self, answer: JsonValue, exchange: Traffic) -> Fault | None:
         """Return the fault in a reply with a success status: not an object, or an error as sent by gateways."""
+        answer = fault_conversion.unwrap_error(answer)
         if wrong := fault_conversion.describe_wrong_shape(answer):
             return self._incompatible(exchange, wrong)
         reply = as_object(answer)
@@ -229,21 +238,35 @@ class ConnectionUser:
         await self.aclose()
 
 
-def _client(endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None) -> openai.AsyncOpenAI:
+def _client(
+    endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None, proxy: EnvironmentProxy | None
+) -> openai.AsyncOpenAI:
     import openai
 
-    # A proxy from the environment cannot reach local addresses of this machine.
-    trust = not endpoint_addresses.is_local(endpoint.base_url)
-    http_client = http_client or openai.DefaultAsyncHttpxClient(trust_env=trust)
+    base_url, query = endpoint_addresses.split_query(endpoint.base_url)
+    http_client = http_client or _http_client(base_url, proxy)
     response_limits.install_limits(http_client)
     return openai.AsyncOpenAI(
         api_key=key,
-        base_url=endpoint_addresses.resolve_address(endpoint.base_url),
+        base_url=base_url,
+        default_query=query,
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
         default_headers={"Accept-Encoding": "identity"},
         http_client=http_client,
     )
+
+
+def _http_client(base_url: str, proxy: EnvironmentProxy | None) -> httpx2.AsyncClient:
+    """Return a client with the proxy and certificates of the environment, and nothing else of it."""
+    import httpx2
+    import openai
+
+    verify = certificates(base_url)
+    # Proxies that are reached by https are verified by the same certificates.
+    context = verify if isinstance(verify, ssl.SSLContext) and proxy and proxy.url.scheme == "https" else None
+    through = httpx2.Proxy(proxy.url, ssl_context=context) if proxy else None
+    return openai.DefaultAsyncHttpxClient(trust_env=False, verify=verify, proxy=through)
 
 
 def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:

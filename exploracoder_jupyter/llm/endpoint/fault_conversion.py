@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 from collections.abc import Iterator
@@ -19,10 +20,17 @@ from exploracoder_jupyter.llm.endpoint.response_limits import (
     ResponseTooLarge,
 )
 from exploracoder_jupyter.llm.endpoint.retry_delays import requested_delay
-from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object, as_text, json_type
+from exploracoder_jupyter.llm.endpoint.tolerant_json import as_list, as_object, as_text, json_type
 
 if TYPE_CHECKING:
     import httpx2
+
+
+_MESSAGE_KEYS = ("message", "detail", "error", "errors", "msg", "error_description", "title")
+_MAX_NESTING = 5
+_SECONDS = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)s")
+_TEMPLATE_ERROR = re.compile(r"\bjinja|chat[ _]?template|roles? must alternate|system role", re.I)
+"""An error of the model's chat template, which is an error of the server to some, and does not pass."""
 
 
 def client_errors() -> tuple[type[Exception], ...]:
@@ -35,6 +43,12 @@ def client_errors() -> tuple[type[Exception], ...]:
 def to_fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
     """Return the fault for an exception of the client."""
     return _fault(error, exchange, key).with_measurements(exchange)
+
+
+def unwrap_error(answer: JsonValue) -> JsonValue:
+    """Return the object of an error that is sent in a list, as Gemini does; any other answer as it is."""
+    first = answer[0] if isinstance(answer, list) and answer else None
+    return first if isinstance(first, dict) and first.get("error") else answer
 
 
 def describe_wrong_shape(answer: JsonValue) -> str:
@@ -80,16 +94,25 @@ def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
 
 
 def _refusal(response: httpx2.Response, body: object, parameter: str | None, key: str | None) -> Fault:
+    error = unwrap_error(_json(body))
+    error = as_object(error).get("error") or error
     status, advice = response.status_code, response.headers.get("x-should-retry")
     passing = advice == "true" if advice in ("true", "false") else status in (408, 409, 429) or status >= 500
+    message = _server_message(error)
     return Fault(
         "status",
-        quote_message(_server_message(_json(body)), key),
+        quote_message(message, key),
         status,
-        as_text(_json(parameter)),
-        passing=passing,
-        retry_after=requested_delay(response.headers),
+        as_text(_json(parameter)) or as_text(as_object(error).get("param")),
+        passing=passing and not _TEMPLATE_ERROR.search(message),
+        retry_after=requested_delay(response.headers) or _delay_in(error),
     )
+
+
+def _delay_in(error: JsonValue) -> float | None:
+    """Return the seconds to wait that Google's `RetryInfo` asks for."""
+    delays = (as_text(as_object(item).get("retryDelay")) for item in as_list(as_object(error).get("details")))
+    return next((float(found[1]) for delay in delays if (found := _SECONDS.fullmatch(delay))), None)
 
 
 def _connection_fault(cause: BaseException | None, exchange: Traffic, key: str | None) -> Fault:
@@ -136,12 +159,15 @@ def _root_message(cause: BaseException | None) -> str:
 
 
 def _server_message(body: JsonValue) -> str:
-    if isinstance(body, dict):
-        message = body.get("message") or body.get("detail") or body.get("error") or ""
-        return message if isinstance(message, str) else str(message)
-    text = as_text(body)
+    """Return the message in an error, which some servers nest, or send in a list."""
+    for _ in range(_MAX_NESTING):
+        if isinstance(body, dict):
+            body = next((body[key] for key in _MESSAGE_KEYS if body.get(key)), "")
+        elif isinstance(body, list) and len(body) == 1 and isinstance(body[0], dict) and "loc" not in body[0]:
+            body = body[0]
+    text = body if isinstance(body, str) else str(body or "")
     return "" if text.lstrip().startswith("<") else text
 
 
 def _json(body: object) -> JsonValue:
-    return body if isinstance(body, (dict, str)) else None
+    return body if isinstance(body, (dict, list, str)) else None

@@ -7,6 +7,7 @@ about a key is not quoted.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,6 +23,10 @@ from exploracoder_jupyter.llm.endpoint.exchange_traffic import Traffic, format_s
 _MAX_CHARACTERS = 300
 
 _MAX_NAMES = 12
+
+_INVALID_KEY = re.compile(
+    r"\bapi[ _-]?key\b.{0,30}\b(?:not valid|invalid|expired)|\b(?:invalid|incorrect)\b.{0,15}\bapi[ _-]?key\b", re.I
+)
 
 Kind = Literal[
     "status",
@@ -80,6 +85,11 @@ class Fault:
         return replace(self, requests=self.requests + earlier.requests, seconds=self.seconds + earlier.seconds)
 
     @property
+    def refuses_key(self) -> bool:
+        """Whether the key is wrong or missing; Gemini answers 400 to a wrong one."""
+        return self.status in (401, 403) or (self.status == 400 and _INVALID_KEY.search(self.text) is not None)
+
+    @property
     def is_final(self) -> bool:
         """Whether to send no further requests: the deadline has passed, or another request would cost as much."""
         return self.kind in ("unfinished", "too large")
@@ -94,6 +104,8 @@ class Target:
     model: str
     key: bool
     timeout: float
+    proxy: str = ""
+    """What names the proxy through which it is requested; empty if there is none."""
 
 
 def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> EndpointError:
@@ -110,6 +122,8 @@ def explain(fault: Fault, target: Target, models: Sequence[str] = ()) -> Endpoin
         requests=f" and {fault.requests} requests" if fault.requests > 1 else "",
         tries=f" ({_describe_tries(fault)})" if fault.requests > 1 else "",
     )
+    if target.proxy and fault.kind in ("unreachable", "unresolved", "no connection"):
+        remedy = f"Check base_url, that the server is running, and the proxy in {target.proxy}."
     return EndpointError(f"{target.url} {sentence}.", remedy=remedy)
 
 
@@ -149,7 +163,7 @@ _EXPLANATIONS: dict[Kind, tuple[str, str]] = {
 
 
 def _refusal(fault: Fault, target: Target, models: Sequence[str]) -> EndpointError:
-    if fault.status in (401, 403):
+    if fault.refuses_key:
         return EndpointError(
             f"{target.url} refused the key ({fault.status})."
             if target.key

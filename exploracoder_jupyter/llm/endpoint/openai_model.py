@@ -29,6 +29,7 @@ from exploracoder_jupyter.llm.endpoint.reply_delivery import Delivery, DeliveryR
 from exploracoder_jupyter.llm.endpoint.request_body import Refused
 from exploracoder_jupyter.pipeline.merged_streams import Put, merge_streams
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import BUDGET, MAX_TOKENS
 
 if TYPE_CHECKING:
     import httpx2
@@ -56,6 +57,7 @@ class OpenAIModel(ConnectionUser):
             raise UsageError("No model is set.", remedy="Add --model, or set model in the configuration.")
         self.name = endpoint.model
         self._timeout = endpoint.timeout
+        self._max_tokens = endpoint.max_tokens
         self._connection = Connection(endpoint, secrets, model=endpoint.model, report=report, http_client=http_client)
         self._refused: Refused = frozenset()
 
@@ -70,10 +72,18 @@ class OpenAIModel(ConnectionUser):
         since = time.monotonic()
         # The timeout limits silence; choices that keep arriving may take longer.
         deadline = anyio.current_time() + self._timeout * (1 + request.sampling.n)
-        async with aclosing(self._replies(PendingRequest(request, deadline))) as replies:
+        async with aclosing(self._replies(self._limited(request, deadline))) as replies:
             async for reply in replies:
                 yield replace(reply, usage=replace(reply.usage, seconds=time.monotonic() - since))
                 since = time.monotonic()
+
+    def _limited(self, request: ModelRequest, deadline: float) -> PendingRequest:
+        """Return the request with the lower one of the limits to the length of a reply."""
+        wanted, most = request.sampling.max_tokens, self._max_tokens
+        if most is None or (wanted is not None and wanted <= most):
+            return PendingRequest(request, deadline, cut_by="" if wanted is None else BUDGET)
+        limited = replace(request, sampling=replace(request.sampling, max_tokens=most))
+        return PendingRequest(limited, deadline, cut_by=MAX_TOKENS)
 
     async def _replies(self, pending: PendingRequest) -> AsyncGenerator[Reply]:
         n = pending.request.sampling.n
@@ -130,6 +140,8 @@ class OpenAIModel(ConnectionUser):
         while True:
             sent = request_body.build_body(pending.request, self.name, n=n, stream=stream, refused=refused)
             answer = await self._connection.chat(sent, deadline=pending.deadline)
+            if "max_tokens" in refused:
+                pending.cut_by = ""
             if not isinstance(answer, Fault):
                 self._refused |= refused
                 return answer

@@ -7,7 +7,7 @@ part of the reply. Servers are not trusted to send every field.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -16,6 +16,7 @@ from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, a
 from exploracoder_jupyter.llm.tool_calls import CallBuilder, parse_calls
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import LENGTH, TRUNCATED, truncated_by
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _CAUTIOUS_RATIO = 6.0
@@ -73,11 +74,12 @@ class ChoiceBuilder:
                 done.append(self._choice(index, as_text(finish)))
         return done
 
-    def truncate_unfinished(self) -> list[Choice]:
-        """Return the unfinished choices as truncated ones."""
+    def truncate_unfinished(self, by: str) -> list[Choice]:
+        """Return the unfinished choices as truncated by this limit."""
         begun = sorted(self._texts.keys() - self._done)
         self._done.update(begun)
-        return [self._choice(index, "length") for index in begun]
+        choices = [self._choice(index, "length") for index in begun]
+        return [replace(one, problem=truncated_by(by)) if one.problem == TRUNCATED else one for one in choices]
 
     @property
     def started(self) -> int:
@@ -149,9 +151,9 @@ class CostSplit:
 
 def _choice(index: int, text: str, finish: str, *, refused: bool, raw: int, calls: tuple[Call, ...]) -> Choice:
     visible = without_thinking(text)
-    if len(visible) > MAX_TEXT:
-        visible, finish = visible[:MAX_TEXT], "length"
     problem = _problem(visible, finish, refused, calls)
+    if len(visible) > MAX_TEXT:
+        visible, problem = visible[:MAX_TEXT], truncated_by(LENGTH)
     return Choice(index, visible, problem, raw, () if problem else calls)
 
 
@@ -159,7 +161,7 @@ def _problem(text: str, finish: str, refused: bool, calls: tuple[Call, ...]) -> 
     if refused or finish == "content_filter":
         return "refused"
     if finish == "length":
-        return "truncated"
+        return TRUNCATED
     return "" if text.strip() or calls else "empty"
 
 

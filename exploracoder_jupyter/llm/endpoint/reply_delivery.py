@@ -25,12 +25,21 @@ from exploracoder_jupyter.llm.endpoint.tolerant_json import as_object
 from exploracoder_jupyter.pipeline.merged_streams import Put
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import (
+    BUDGET,
+    LENGTH,
+    TIMEOUT,
+    TRUNCATED,
+    truncated_by,
+)
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.llm.endpoint.endpoint_connection import Stream
 
 _MAX_CHARACTERS = 1_000_000
 """Limit for one choice in a stream, reasoning included: more than any model's limit for a reply."""
+_MAX_EMPTY_EVENTS = 20_000
+"""Events of a stream that add nothing to a reply; servers send a few, and some more to keep the connection alive."""
 
 
 @dataclass(slots=True)
@@ -42,13 +51,17 @@ class PendingRequest:
     """The time by which the request ends, whatever the endpoint does."""
     unreported: Usage = field(default_factory=Usage)
     lost: dict[int, EndpointError] = field(default_factory=dict)
+    cut_by: str = ""
+    """The setting that limits the length of a reply, if the request does."""
     stream_broken: bool = False
     fault: Fault | None = None
 
     def reply(self, index: int, choice: Choice, usage: Usage | None = None) -> Reply:
         """Return the reply for a choice; its usage includes the cost not reported yet."""
         total, self.unreported = (usage or Usage()) + self.unreported, Usage()
-        return Reply(index, choice.text, total, choice.problem, choice.calls)
+        is_ours = choice.problem == TRUNCATED and self.cut_by
+        problem = truncated_by(self.cut_by) if is_ours else choice.problem
+        return Reply(index, choice.text, total, problem, choice.calls)
 
     @property
     def characters(self) -> int:
@@ -80,9 +93,10 @@ class Delivery:
         self._indexes = indexes
         self._put = put
         self._cost = CostSplit(pending.characters)
-        self._max_characters = _MAX_CHARACTERS * len(indexes)
-        if (left := pending.request.tokens_left) is not None:
-            self._max_characters = min(self._max_characters, int(left * CHARACTERS_PER_TOKEN))
+        self._max_characters, self._limit = _MAX_CHARACTERS * len(indexes), LENGTH
+        left = pending.request.tokens_left
+        if left is not None and left * CHARACTERS_PER_TOKEN < self._max_characters:
+            self._max_characters, self._limit = int(left * CHARACTERS_PER_TOKEN), BUDGET
         self._complete = 0
         self._last: Choice | None = None
 
@@ -97,20 +111,25 @@ class Delivery:
 
     async def _receive_stream(self, stream: Stream) -> DeliveryResult:
         is_inline, fault = self._pending.request.inline_lookups, None
-        builder = ChoiceBuilder(is_inline)
+        builder, without_text = ChoiceBuilder(is_inline), 0
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, Fault):
                     fault = chunk
                     break
+                before = builder.characters
                 self._take(builder.feed(chunk))
+                without_text += builder.characters == before
                 if is_inline and self._complete >= len(self._indexes):
                     break  # closing the stream stops the generation
                 if builder.characters > self._max_characters:
                     fault = Fault("too large", f"its reply has more than {builder.characters:,} characters")
                     break
-        if fault and fault.is_final:
-            self._take(builder.truncate_unfinished())
+                if without_text > _MAX_EMPTY_EVENTS:
+                    fault = Fault("too large", f"its stream has more than {_MAX_EMPTY_EVENTS:,} events without text")
+                    break
+        if fault and fault.is_final and builder.characters:
+            self._take(builder.truncate_unfinished(TIMEOUT if fault.kind == "unfinished" else self._limit))
         self._finish(builder.usage, builder.characters)
         return DeliveryResult(fault is None, builder.started, self._complete, fault)
 

@@ -4,7 +4,8 @@ Every optional part of a request is a `Feature`. When a server answers 400 or 42
 the most likely one, is removed and the request is repeated; the caller remembers what was refused. For structured
 replies the steps are `json_schema`, then `json_object`, then only the prompt; the reply is repaired by
 `pipeline.prompting.reply_parsing` in any case, because servers that accept a schema may still ignore it. Where tools
-are refused, calls and their answers are sent as text.
+are refused, calls and their answers are sent as text. Where the role `system` is refused, or roles have to alternate,
+the system's text begins the first message of the user.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import inline_lookups
 
 Feature = Literal[
+    "system_role",
     "json_schema",
     "json_object",
     "tool_choice",
@@ -37,6 +39,12 @@ Refused = frozenset[Feature]
 Body = dict[str, JsonValue]
 
 _PATTERNS: dict[Feature, re.Pattern[str]] = {
+    "system_role": re.compile(
+        r"\bmessages\W{1,3}\d+\W{1,3}role\b|roles? must alternate|alternating .{0,40}roles?|developer instruction"
+        r"|(?:system|developer)\W{0,3} (?:role|message|prompt|instruction)s?\b|\brole\b.{0,60}\bsystem\b"
+        r"|\bonly .{0,60}\broles? (?:are|is) supported",
+        re.I,
+    ),
     "json_schema": re.compile(r"response_format|json_schema|json_object|structured|grammar|guided", re.I),
     "json_object": re.compile(r"response_format|json_object|structured|grammar|guided", re.I),
     "tool_choice": re.compile(r"\btool_choice\b", re.I),
@@ -71,10 +79,10 @@ def build_body(request: ModelRequest, model: str, *, n: int, stream: bool, refus
         "tool_choice": {"tool_choice": "none"} if native and not request.may_call else {},
         **_response_format(request, refused),
     }
-    made: Body = {
-        "model": model,
-        "messages": tool_calls.message_bodies(request.messages, request.tools, native=native),
-    }
+    messages = tool_calls.message_bodies(request.messages, request.tools, native=native)
+    if "system_role" in refused:
+        messages = tool_calls.without_system_role(messages)
+    made: Body = {"model": model, "messages": messages}
     for feature, part in parts.items():
         if feature not in refused:
             made |= part
@@ -83,11 +91,12 @@ def build_body(request: ModelRequest, model: str, *, n: int, stream: bool, refus
 
 def find_refused(fault: Fault, sent: Body) -> Feature | None:
     """Return the feature of `sent` to remove after this fault; `None` when removing one cannot help."""
-    if fault.kind != "status" or fault.status in (401, 403, 429) or _TOO_LONG.search(fault.text):
+    if fault.kind != "status" or fault.status == 429 or fault.refuses_key or _TOO_LONG.search(fault.text):
         return None
     form = sent.get("response_format")
     kind = form.get("type") if isinstance(form, dict) else None
-    present = [*([cast(Feature, kind)] if kind else []), *(feature for feature in _PATTERNS if feature in sent)]
+    present: list[Feature] = ["system_role"] if tool_calls.has_system_role(sent["messages"]) else []
+    present += [*([cast(Feature, kind)] if kind else []), *(feature for feature in _PATTERNS if feature in sent)]
     matching = [feature for feature in present if _PATTERNS[feature].search(fault.parameter or fault.text)]
     if matching:
         return matching[0]

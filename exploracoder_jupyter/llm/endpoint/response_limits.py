@@ -20,6 +20,8 @@ _MAX_BYTES = {"stream": 256_000_000, "embeddings": 16_000_000, "other": 4_000_00
 """Limits for one response. Only the text of a stream accumulates in memory, which `reply_delivery` limits."""
 _MAX_EVENT_BYTES = 1_000_000
 """Bytes of one server-sent event, which is in memory as a whole."""
+_MAX_COMMENTS = 20_000
+"""Lines of a stream that keep the connection alive."""
 _EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
@@ -76,11 +78,14 @@ def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> htt
         """The body of a response, within the limits."""
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            event = _EventSize() if kind == "stream" else None
+            event, comments = _EventSize() if kind == "stream" else None, 0
             async for chunk in stream:
                 traffic.add_received(len(chunk))
                 if traffic.received > _MAX_BYTES[kind]:
                     raise ResponseTooLarge(f"its response has more than {_MAX_BYTES[kind] // 1_000_000} MB")
+                comments += chunk.count(b"\n:") if event else 0
+                if comments > _MAX_COMMENTS:
+                    raise ResponseTooLarge(f"its stream has more than {_MAX_COMMENTS:,} comments")
                 if event and event.add_chunk(chunk) > _MAX_EVENT_BYTES:
                     raise ResponseTooLarge(f"one event of its stream has more than {_MAX_EVENT_BYTES // 1_000_000} MB")
                 yield chunk

@@ -38,6 +38,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code, parse_json
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import TRUNCATED, describe_cut
 from exploracoder_jupyter.pipeline.retrieval.model_lookups import INLINE, TOOLS, ApiLookups
 from exploracoder_jupyter.pipeline.step_context import Run
 
@@ -193,7 +194,8 @@ def _draft(reply: Reply, read: Callable[[str], str]) -> Draft:
     try:
         return Draft(read(reply.text))
     except ReplyError as error:
-        return Draft(reply.text, f"{reply.problem}: {error.message}" if reply.problem else error.message)
+        cut, _ = describe_cut(reply.problem)
+        return Draft(reply.text, cut or (f"{reply.problem}: {error.message}" if reply.problem else error.message))
 
 
 def _build_request(
@@ -252,4 +254,6 @@ def _record(run: Run, request: ModelRequest, received: list[Reply], problem: str
         problem,
         tuple(reply.calls for reply in ordered) if any(reply.calls for reply in ordered) else (),
     )
+    if request.schema is None and request.step != "introduce":
+        run.progress.cut = next((reply.problem for reply in received if reply.problem.startswith(TRUNCATED)), "")
     run.emit(ModelCalled(exchange))

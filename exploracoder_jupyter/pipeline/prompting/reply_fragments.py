@@ -1,4 +1,4 @@
-"""Extracts values from the text of small models: fences, thinking, faulty JSON, numbered lists in prose.
+"""Extracts values from the text of small models: faulty JSON, numbered lists in prose.
 
 This module does not know the forms of replies; `reply_parsing` tries the values in the order in which they are yielded.
 """
@@ -8,19 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
-from textwrap import dedent
 from typing import cast
 
 import json_repair
 from pydantic import JsonValue
 
-_FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<language>[\w+.-]*+)[^\n`]*+\n"
-    r"(?P<body>.*?)(?:^[ \t]*(?P=fence)[`~]*[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+from exploracoder_jupyter.text.fenced_blocks import blocks
+
 _NUMBERED = re.compile(
     r"^(?P<indent>[ \t]*)(?:[*_#]+[ \t]*)?(?:(?:step|subtask)[ \t]*)?\d+[*_]*[.):](?!\d)[ \t]*(?P<text>\S.*)$",
     re.I | re.M,
@@ -36,35 +31,6 @@ _LONGEST_REPAIRED = 30_000
 """Characters; the running time of json_repair is quadratic in their number."""
 _DEEPEST_REPAIRED = 50
 """Nesting depth of brackets; the running time is at least quadratic in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A fenced block."""
-
-    language: str
-    """In lower case; empty if the fence names none."""
-    body: str
-
-
-def blocks(text: str) -> list[Block]:
-    """Return the dedented fenced blocks in order. An unclosed one extends to the end."""
-    return [block for _, block in split_fenced(text)]
-
-
-def split_fenced(text: str) -> list[tuple[str, Block]]:
-    """Return the fenced blocks in order, each with the prose since the previous one."""
-    text, end, found = text.replace("\r\n", "\n"), 0, []
-    for m in _FENCE.finditer(text):
-        body = dedent(m["body"]) if m["indent"] else m["body"]
-        found.append((text[end : m.start()], Block(m["language"].lower(), body)))
-        end = m.end()
-    return found
-
-
-def without_fenced_blocks(text: str) -> str:
-    """Return the prose alone, with a blank line in place of every fenced block."""
-    return _FENCE.sub("\n", text.replace("\r\n", "\n"))
 
 
 def json_values(text: str) -> Iterator[JsonValue]:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 from doctest import DocTestParser
+from html import unescape
+from itertools import islice
+from textwrap import dedent
 from typing import Annotated, Never, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValue, ValidationError
@@ -16,8 +19,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, JsonValu
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.python_code import is_python
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import blocks, json_values, parse_list, strip_markdown
-from exploracoder_jupyter.text.thinking_removal import without_thinking
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import json_values, parse_list, strip_markdown
+from exploracoder_jupyter.text.fenced_blocks import blocks, is_program
+from exploracoder_jupyter.text.thinking_removal import after_last_thought, without_thinking
 
 _PATH = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 _NO_CHANGE = re.compile(
@@ -25,7 +29,12 @@ _NO_CHANGE = re.compile(
     re.IGNORECASE,
 )
 """Words that small models write instead of a JSON null."""
-_PYTHON = ("python", "py", "python3", "ipython", "ipython3", "pycon", "jupyter", "tool_code")
+_CODE_KEYS = ("code", "python", "program", "solution", "script", "source", "snippet", "answer", "cell")
+"""Keys under which a program stands in a JSON object, the most likely first."""
+_ELEMENT = re.compile(r"<(?P<tag>code|python|py|tool_code|execute|program|script)\b[^>]{0,200}>")
+_MAX_VALUES = 20
+"""JSON values and HTML elements that are tried."""
+_IN_BACKTICKS = re.compile(r"(?P<marks>`{1,3})(?:python |py )?+(?P<body>[^`\n]+)(?P=marks)")
 _UNMARKED = ("", "text", "txt", "plain", "plaintext", "code")
 _TITLE_KEYS = ("title", "subtask", "task", "step", "description", "path", "api", "name")
 """Keys whose value names an object that was sent instead of a text; the first one present is used."""
@@ -199,33 +208,90 @@ def _reshape(value: JsonValue, form: type[BaseModel]) -> JsonValue:
 
 @heuristic("reading a reply", raise_unreadable)
 def parse_code(text: str) -> str:
-    """Return the Python code of a reply: its Python blocks joined in order, or the whole text if it is Python.
+    """Return the Python code of a reply: the whole text if it is Python, else its Python blocks joined in order, else a
+    program in a JSON object, in an HTML element or between backticks.
 
     Blocks of other languages are ignored; blocks without a language are used only if none is marked as Python. Prompts
     of an interactive session are removed, together with the output shown there. The code can always be encoded.
     ReplyError if there is none.
     """
-    text = _without_prompts(without_thinking(encodable(text)).strip())
-    found = [block for block in blocks(text) if block.body.strip()]
-    if not found and not is_python(text):
-        raise ReplyError(
-            "the reply is neither a fenced code block nor valid Python." if text else "the reply is empty."
-        )
-    marked = [block for block in found if block.language in _PYTHON]
-    unmarked = [block for block in found if block.language in _UNMARKED]
-    # One block that does not compile is still the candidate: its error is what the model can repair.
-    used = marked or [block for block in unmarked if is_python(_without_prompts(block.body))] or unmarked
-    code = "\n".join(block.body.strip("\n") for block in used) if found else text
-    code = _without_prompts(code).strip("\n")
-    if not code.strip():
+    text = encodable(text)
+    answer = _strip(without_thinking(text))
+    code = _find_code(answer)
+    if not is_python(code) and (rest := after_last_thought(text)):  # a draft in the thoughts may have an open fence
+        later = _find_code(_strip(without_thinking(rest)))
+        code = later if is_python(later) and later.strip() else code
+    if code.strip():
+        return code
+    if "```" in answer or "~~~" in answer or answer.lstrip().startswith("{"):
         raise ReplyError("the reply holds no Python code.")
-    return code
+    raise ReplyError("the reply is neither a fenced code block nor valid Python." if answer else "the reply is empty.")
+
+
+def _strip(text: str) -> str:
+    """Return the text without blank lines around it; the first line may be an indented fence."""
+    return text.strip("\n").rstrip()
+
+
+def _find_code(answer: str) -> str:
+    """Return the code of an answer, which may be invalid; empty if there is none."""
+    answer = _without_prompts(answer)
+    if answer.lstrip().startswith("{") and (program := _code_in_json(answer)) is not None:
+        return program
+    if is_program(answer.strip()):
+        return answer.strip()
+    found = [block for block in blocks(answer) if block.body.strip()]
+    marked = [block.body for block in found if block.language == "python"]
+    unmarked = [block.body for block in found if block.language in _UNMARKED]
+    # One block that does not compile is still the candidate: its error is what the model can repair.
+    used = marked or [body for body in unmarked if is_python(_without_prompts(body))] or unmarked
+    if used:
+        return _joined(used)
+    programs = (_code_in_json(block.body) for block in found if block.body.lstrip().startswith("{"))
+    return next(filter(None, programs), "") or _code_in_element(answer)
+
+
+def _joined(bodies: list[str]) -> str:
+    """Return the joined code of blocks, without those that are not Python if the longest one is."""
+    code = _without_prompts("\n".join(body.strip("\n") for body in bodies)).strip("\n")
+    if is_python(code):
+        return code
+    if len(bodies) > 1 and is_python(max(bodies, key=len)):
+        return "\n".join(body.strip("\n") for body in bodies if is_python(body))
+    outdented = dedent(code)
+    return outdented if is_python(outdented) else code
+
+
+def _code_in_json(text: str) -> str | None:
+    """Return the program in a JSON object, empty if what should be one is none; `None` if there is no such object."""
+    for value in islice(json_values(text), _MAX_VALUES):
+        for item in _with_nested(value):
+            written = next((item[key] for key in _CODE_KEYS if isinstance(item.get(key), str)), None)
+            if isinstance(written, str):
+                return written if is_python(written) else _find_code(_strip(without_thinking(written)))
+    return None
+
+
+def _with_nested(value: JsonValue) -> list[dict[str, JsonValue]]:
+    """Return an object and the objects in it, such as the arguments of a call."""
+    return [value, *(item for item in value.values() if isinstance(item, dict))] if isinstance(value, dict) else []
+
+
+def _code_in_element(answer: str) -> str:
+    """Return the longest program in an HTML element, or the program that the whole answer has in backticks."""
+    openings = [(opening.end(), f"</{opening['tag']}>") for opening in islice(_ELEMENT.finditer(answer), _MAX_VALUES)]
+    bodies = [answer[start:end].strip("\n") for start, tag in openings if (end := answer.find(tag, start)) >= 0]
+    if whole := _IN_BACKTICKS.fullmatch(answer.strip()):
+        bodies.append(whole["body"].strip())
+    bodies += [unescape(body) for body in bodies if "&" in body]
+    programs = [body for body in bodies if body.strip() and is_python(body)]
+    return max(programs, key=len, default="")
 
 
 def _without_prompts(code: str) -> str:
     if not code.lstrip().startswith(">>> "):
         return code
     try:
-        return "".join(example.source for example in DocTestParser().get_examples(code))
+        return "".join(example.source for example in DocTestParser().get_examples(code)).strip("\n")
     except ValueError:
         return code

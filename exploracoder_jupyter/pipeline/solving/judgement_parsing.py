@@ -13,17 +13,13 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Judgement, Opinion, Ruling
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import (
-    blocks,
-    json_values,
-    strip_markdown,
-    without_fenced_blocks,
-)
+from exploracoder_jupyter.pipeline.prompting.reply_fragments import json_values, strip_markdown
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     encodable,
     parse_code,
     raise_unreadable,
 )
+from exploracoder_jupyter.text.fenced_blocks import blocks, without_fenced_blocks
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _WORDS: dict[Ruling, str] = {

@@ -27,6 +27,7 @@ from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.exploring.result_objection import missing_result, refuse_invented
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft, ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs
+from exploracoder_jupyter.pipeline.prompting.truncated_replies import describe_cut
 from exploracoder_jupyter.pipeline.solution_verdict import CheckResult, RunResult, accept_solution, to_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, passes_without_solution, try_with_example
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check, stated_check
@@ -188,8 +189,10 @@ class SolutionAttempts:
         offline = self.run.model.name == OFFLINE
         # Among equals: the offline model gives its best first, a language model's last one responds to the failures.
         best = max(self.tried if offline else self.tried[::-1], key=_progress, default=None)
+        cut, remedy = describe_cut(self.run.progress.cut)
+        following = f"{cut} {remedy}" if cut else _NEXT[offline]
         if best is None:
-            return RunResult(None, Verdict("unsolved", f"{_NOTHING[offline]} {_NEXT[offline]}"))
+            return RunResult(None, Verdict("unsolved", f"{_NOTHING[offline]} {following}"))
         seen, finished = best.observation, sum(bool(item.observation.unmet) for item in self.tried)
         missed, tried = "ran to completion", f"{len(self.tried)} tried"
         if finished:
@@ -200,7 +203,7 @@ class SolutionAttempts:
         what = (seen.error.headline if seen.error else seen.note or seen.status).rstrip(".")
         reason = f"No solution {missed} ({tried}); the best one ended with {what}."
         kept = to_solution(best) if seen.unmet else None
-        return RunResult(kept, Verdict("unsolved", f"{reason} {_NEXT[offline]}"))
+        return RunResult(kept, Verdict("unsolved", f"{reason} {following}"))
 
 
 def _progress(attempt: Experience) -> int:

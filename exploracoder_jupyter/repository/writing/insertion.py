@@ -14,13 +14,13 @@ from typing import Final
 from tree_sitter import Node
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
 from exploracoder_jupyter.repository.reading.java_syntax import java_parser
 from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
+from exploracoder_jupyter.text.fenced_blocks import split_fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _LANGUAGE_NAMES: Final[dict[Language, frozenset[str]]] = {

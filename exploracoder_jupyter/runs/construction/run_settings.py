@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -26,7 +26,7 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_surface import find_libraries
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
-from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local, redact_address
+from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local, redact_address, secret_query_values
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe, resolve_model
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder, environment_key
 from exploracoder_jupyter.runs.construction.model_factory import ADAPTER, is_offline, model_plugin
@@ -101,7 +101,7 @@ def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     parts = urlsplit(endpoint.base_url or "")
     credentials = (keys.api_key, gateway_token())
     found = [*(secret.get_secret_value() for secret in credentials if secret), parts.password, web_key()]
-    query = (value for _, value in parse_qsl(parts.query))
+    query = secret_query_values(endpoint.base_url)
     return list(dict.fromkeys(text for text in (*found, *query, *replaceable_values(os.environ)) if text))
 
 

@@ -37,7 +37,7 @@ _SOLVED = ("solved", "unchecked")
 Confirm = Callable[[str], bool]
 """Asks the user whether the run may use this endpoint, which only its trace names."""
 
-_ENDPOINT = frozenset({"base_url", "model", "embedding_model", "timeout", "retries"})
+_ENDPOINT = frozenset({"base_url", "model", "embedding_model", "timeout", "retries", "max_tokens"})
 _WEB = frozenset({"web", "web_address"})
 """Settings for which flags, the config file and the environment take precedence over the trace."""
 

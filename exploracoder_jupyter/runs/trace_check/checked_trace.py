@@ -136,7 +136,7 @@ def read_code(path: Path) -> tuple[str, ...]:
             raise UsageError(f"--before: {str(path)!r} is not a readable notebook.", remedy="Name another file.")
         return code_before_run(notebook)
     try:
-        code = path.read_text(encoding="utf-8")
+        code = path.read_text(encoding="utf-8-sig")
         ast.parse(code)
     except (OSError, ValueError, SyntaxError) as error:
         why = getattr(error, "strerror", None) or error

@@ -13,8 +13,8 @@ from typing import Final
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.api_description import truncate
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import split_fenced
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code
+from exploracoder_jupyter.text.fenced_blocks import split_fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 SEARCH: Final = "search"

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 
+from exploracoder_jupyter.core.network_environment import certificates
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.web.fetching.address_check import (
     Resolver,
@@ -76,6 +77,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             limits=httpx2.Limits(max_keepalive_connections=0),
             follow_redirects=False,
             trust_env=False,  # a proxy would resolve names again, unchecked
+            verify=certificates("https://"),
         )
 
     async def __aexit__(self, *_error: object) -> None:
@@ -146,6 +148,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if not any(kind == wanted or (wanted.endswith("/") and kind.startswith(wanted)) for wanted in types):
             raise WebError(f"{host} did not return text ({kind or 'no content type'}).")
+        if "," in response.headers.get("content-encoding", ""):  # unpacked, the inner content could have any size
+            raise WebError(f"{host} returned text that is compressed more than once.")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk

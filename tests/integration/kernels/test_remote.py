@@ -194,6 +194,21 @@ async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypat
         assert failures == []
 
 
+async def test_a_proxy_of_the_environment_is_not_used(server, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "socks5://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "other.example")
+    async with sibling_with(server, 60) as sibling:
+        assert sibling.is_alive
+
+
+async def test_missing_certificates_are_named(monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    with pytest.raises(UsageError, match="SSL_CERT_FILE"):
+        await open_gateway("https://127.0.0.1:9", kernel=None, token=None)
+
+
 @on_each_server
 async def test_a_timeout_interrupts_and_what_does_not_answer_is_deleted(root, server):
     await run(root, "x = 1")

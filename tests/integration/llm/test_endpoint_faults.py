@@ -301,7 +301,7 @@ async def test_a_stream_is_cut_where_the_budget_ends():
     with served(respond) as url, anyio.fail_after(patience(30)):
         async with OpenAIModel(endpoint(url), Secrets()) as model:
             [reply] = [reply async for reply in model.complete(replace(ask(), tokens_left=1000))]
-    assert reply.problem == "truncated"
+    assert reply.problem == "truncated by budget.tokens"
     assert 900 < reply.usage.completion_tokens <= 1020
 
 
@@ -316,6 +316,37 @@ async def test_a_compressed_bomb_is_not_unpacked():
     with served(respond) as url, anyio.fail_after(patience(10)):
         message, _ = await failure(url)
     assert "compressed" in message and set(offered) == {"identity"}
+
+
+@pytest.mark.parametrize(
+    ("event", "what"),
+    [
+        (b'data: {"choices": [{"index": 0, "delta": {}}]}\n\n', "events without text"),
+        (b"data: {}\n\n", "events without text"),
+        (b": alive\n\n", "comments"),
+        (b":\n", "comments"),
+    ],
+)
+async def test_a_flood_of_empty_events_is_given_up(event, what):
+    wires = []
+
+    def respond(wire):
+        wires.append(wire)
+        wire.begin()
+        while wire.sent < HUGE:
+            wire.write(event * 1000)
+
+    with served(respond) as url, anyio.fail_after(patience(60)):
+        message, _ = await failure(url, timeout=patience(60.0))
+    assert f"20,000 {what}" in message
+    assert [wire.sent < 20_000_000 for wire in wires] == [True]
+
+
+async def test_a_server_may_keep_a_stream_alive(httpserver):
+    alive = [b": alive\n\n" + chunk(0)] * 2000
+    httpserver.expect_request(CHAT).respond_with_response(event_stream(*alive, chunk(0, "x", "stop")))
+    [reply] = await answers(endpoint(httpserver.url_for("/v1")))
+    assert (reply.text, reply.problem) == ("x", "")
 
 
 DEEP = b"[" * 100_000

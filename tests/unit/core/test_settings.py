@@ -2,6 +2,7 @@
 
 import pytest
 
+from exploracoder_jupyter.core.configuration.config_file_writer import write_config
 from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import (
@@ -97,6 +98,24 @@ def test_a_price_that_cannot_be_read_is_named(file, text, named):
     with pytest.raises(UsageError) as refused:
         resolve(path=file(text), environ={})
     assert named in refused.value.message
+
+
+def test_a_byte_order_mark_is_ignored(tmp_path, monkeypatch):
+    path = tmp_path / "config.toml"
+    path.write_text('api_key = "k"\n[endpoint]\nmodel = "m"\n', encoding="utf-8-sig")
+    assert resolve(path=path, environ={}).endpoint.model == "m"
+    assert read_secrets(path, environ={}).api_key.get_secret_value() == "k"
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(path))
+    write_config({"model": "other"}, section="endpoint")
+    assert resolve(path=path, environ={}).endpoint.model == "other"
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", "\u00a0"])
+def test_blanks_around_names_and_addresses_do_not_count(blank):
+    environ = {"OPENAI_MODEL": f"{blank}m{blank}", "EXPLORACODER_BASE_URL": f"{blank}http://h.example/v1{blank}"}
+    endpoint = resolve(environ=environ).endpoint
+    assert (endpoint.model, endpoint.base_url) == ("m", "http://h.example/v1")
+    assert resolve({"endpoint": {"model": blank}}, environ={}).endpoint.model is None
 
 
 def test_a_broken_file_is_one_sentence(file):

@@ -49,6 +49,20 @@ def test_equal_requests_have_replies_of_their_own_in_order(tmp_path):
     assert recorded[2][0].calls == (Call("search", "x", "id"),)
 
 
+def test_fields_that_an_endpoint_adds_identify_no_request(tmp_path):
+    def continued(extra):
+        call = Call("search", "x", "id", extra)
+        return _request(
+            messages=(Message("user", "?"), Message("assistant", "", (call,)), Message("tool", "y", (), "id"))
+        )
+
+    [recorded] = _replies(
+        _model(tmp_path, ScriptedModel([[Call("search", "z", "2", '{"a": 1}')]])), continued('{"b": 2}')
+    )
+    assert recorded[0].calls[0].extra == '{"a": 1}'
+    assert _replies(_model(tmp_path), continued("")) == [recorded]
+
+
 def test_what_is_recorded_is_not_requested_again(tmp_path):
     _replies(_model(tmp_path, ScriptedModel(["a"])), _request())
     script = ScriptedModel(["b"])

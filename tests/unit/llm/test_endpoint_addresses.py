@@ -1,8 +1,13 @@
+import httpx2
 import pytest
 
-from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
+from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.llm.endpoint import endpoint_addresses
 from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
+from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from tests.unit.served import answers, ask, models, refusal
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,34 @@ def test_presets_are_addresses_on_this_machine():
 def test_what_is_no_address_is_refused_with_the_presets_named(base_url):
     with pytest.raises(UsageError, match="ollama"):
         endpoint_addresses.resolve_address(base_url)
+
+
+@pytest.mark.parametrize("base_url", [" http://h.example/v1", "http://h.example/v1/ \n", "\thttp://h.example/v1"])
+def test_blanks_around_an_address_do_not_count(base_url):
+    assert endpoint_addresses.resolve_address(base_url) == "http://h.example/v1"
+
+
+async def test_the_query_goes_with_every_path():
+    asked = []
+
+    def handle(request):
+        asked.append(str(request.url))
+        return models(request) if request.url.path.endswith("/models") else refusal(404)
+
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    endpoint = Endpoint(model="m", base_url=" http://h.example/openai/v1/?api-version=2024-10-21&key=a%20b ")
+    with pytest.raises(EndpointError, match="Available: small"):
+        await answers(OpenAIModel(endpoint, Secrets(), http_client=client), ask())
+    assert set(asked) == {
+        "http://h.example/openai/v1/chat/completions?api-version=2024-10-21&key=a+b",
+        "http://h.example/openai/v1/models?api-version=2024-10-21&key=a+b",
+    }
+
+
+def test_the_version_of_an_api_is_no_secret():
+    address = "https://h.example/v1?api-version=2024-10-21&key=abc"
+    assert endpoint_addresses.redact_address(address) == "https://h.example/v1?api-version=2024-10-21"
+    assert endpoint_addresses.secret_query_values(address) == ["abc"]
 
 
 def test_what_is_shown_of_an_address_holds_no_secret():

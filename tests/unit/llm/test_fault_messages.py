@@ -147,6 +147,49 @@ async def test_an_error_sent_with_success_is_an_error():
     assert error.message == f"{URL} failed (503, tried once): no provider."
 
 
+def listed(code, **error):
+    return httpx2.Response(code, json=[{"error": {"code": code, **error}}])
+
+
+async def test_a_bad_key_of_gemini_is_refused():
+    sent = []
+
+    def answer(body):
+        return listed(400, message="API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT")
+
+    error = await failure(answer, requests=sent)
+    assert error.message == f"{URL} refused the key (400)." and "EXPLORACODER_API_KEY" in error.remedy
+    assert len(sent) == 1
+
+
+async def test_a_quota_of_gemini_is_named():
+    wait = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}]
+    error = await failure(lambda body: listed(429, message="You exceeded your quota.", details=wait))
+    assert error.message == (
+        f"{URL} refuses further requests (429, tried once, the server asks to wait 37 s): You exceeded your quota."
+    )
+
+
+async def test_an_error_in_a_list_is_shown():
+    error = await failure(lambda body: listed(200, message="The model is overloaded."))
+    assert "The model is overloaded." in error.message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"errors": [{"code": 7003, "message": "No route for that URI"}], "success": False}, "No route for that URI"),
+        ({"error": {"message": {"error": {"message": "inner"}}}}, "inner"),
+        ({"detail": [{"loc": ["body", "n"], "msg": "too many"}]}, "too many"),
+        (["plain"], "plain"),
+        ([[[[[[[[{"error": "deep"}]]]]]]]], ""),
+    ],
+)
+async def test_the_message_of_an_error_is_found(body, message):
+    error = await failure(lambda _: httpx2.Response(418, json=body))
+    assert error.message.startswith(f"{URL} refused the request (418)") and message in error.message
+
+
 def test_a_model_must_be_named():
     with pytest.raises(UsageError, match="No model"):
         OpenAIModel(Endpoint(base_url="ollama"), Secrets())

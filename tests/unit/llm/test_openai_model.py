@@ -1,12 +1,12 @@
 from dataclasses import replace
-from itertools import count
+from itertools import count, pairwise
 
 import anyio
 import httpx2
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.core.types import Message, Usage
 from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
@@ -175,6 +175,55 @@ async def test_structured_replies_go_down_a_ladder_that_is_remembered(status, me
     assert forms == [*ladder[: ladder.index(accepted) + 1], accepted]
 
 
+CHAT = (Message("system", "Be brief."), Message("user", "What?"), Message("assistant", "x"), Message("assistant", "y"))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "more"),
+    [
+        (400, "System role not supported", {}),
+        (500, "Jinja Exception: System role not supported", {}),
+        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", {}),
+        (400, "Unsupported value", {"param": "messages[0].role"}),
+        (422, "messages.0.role: Input should be 'user' or 'assistant'", {}),
+        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", {}),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/...", {}),
+        (500, "Error rendering prompt: Conversation roles must alternate user/assistant/", {}),
+        (400, "Only user and assistant roles are supported!", {}),
+        (400, "This model does not support system messages.", {}),
+    ],
+)
+async def test_system_text_moves_where_its_role_is_refused(status, message, more):
+    sent = []
+
+    def answer(body):
+        roles = [message["role"] for message in body["messages"]]
+        if "system" in roles or any(one == next_one for one, next_one in pairwise(roles)):
+            return refusal(status, message, **more)
+        return streamed(delta(content="x", finish="stop"), counted(1, 1))
+
+    async with model(answer, requests=sent, retries=3) as served:
+        for _ in range(2):
+            [reply] = [reply async for reply in served.complete(replace(ask(), messages=CHAT))]
+            assert reply.text == "x"
+    assert len(sent) == 3  # one refusal, remembered
+    assert sent[-1]["stream_options"]
+    assert sent[-1]["messages"] == [
+        {"role": "user", "content": "Be brief.\n\nWhat?"},
+        {"role": "assistant", "content": "x\n\ny"},
+    ]
+
+
+async def test_an_innocent_system_role_is_kept():
+    sent = []
+
+    def answer(body):
+        return refusal(400, "no tools or stream_options") if "stream_options" in body else whole("x")
+
+    await answers(model(answer, requests=sent), replace(ask(), messages=CHAT))
+    assert all(body["messages"][0]["role"] == "system" for body in sent)
+
+
 async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_request():
     sent = []
     served = model(lambda body: refusal(400, "maximum context length is 4096 tokens"), requests=sent)
@@ -221,7 +270,32 @@ async def test_a_stream_that_never_ends_is_cut_and_its_text_truncated():
 
     with anyio.fail_after(patience(5)):
         [reply] = await answers(model(answer, timeout=0.05), ask())
-    assert reply.problem == "truncated" and reply.text.startswith("a a")
+    assert reply.problem == "truncated by endpoint.timeout" and reply.text.startswith("a a")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "sent_limit", "problem"),
+    [
+        (None, None, None, "truncated"),
+        (50, None, 50, "truncated by budget.tokens"),
+        (50, 90, 50, "truncated by budget.tokens"),
+        (None, 90, 90, "truncated by endpoint.max_tokens"),
+        (200, 90, 90, "truncated by endpoint.max_tokens"),
+    ],
+)
+async def test_the_limit_that_cuts_a_reply_is_named(wanted, most, sent_limit, problem):
+    sent = []
+    served = model(lambda body: whole("par", finish="length"), requests=sent, max_tokens=most)
+    [reply] = await answers(served, ask(max_tokens=wanted))
+    assert (reply.problem, sent[-1].get("max_tokens")) == (problem, sent_limit)
+
+
+async def test_a_limit_that_the_server_refuses_cuts_nothing():
+    def answer(body):
+        return refusal(400, "max_tokens is unknown") if "max_tokens" in body else whole("par", finish="length")
+
+    [reply] = await answers(model(answer, max_tokens=90), ask())
+    assert reply.problem == "truncated"
 
 
 @pytest.mark.parametrize(

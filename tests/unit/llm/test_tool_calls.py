@@ -83,6 +83,43 @@ async def test_what_was_called_and_answered_is_sent_as_such():
     assert second["tool_call_id"] == "c2"
 
 
+SIGNATURE = {"google": {"thought_signature": "AbC+/=="}}
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_further_fields_of_calls_are_sent_back(streams):
+    call = {**piece(0, "c1", "search_api", '{"query": "merge"}'), "extra_content": SIGNATURE, "note": None}
+    call["function"]["thought"] = "t"
+    chunks = [calling(call), calling(piece(0, None, None, "")), delta(finish="tool_calls"), counted(9, 7)]
+    sent = []
+
+    def answer(body):
+        return streamed(*chunks) if streams else whole(None, finish="tool_calls", tool_calls=[call])
+
+    async with model(answer, requests=sent) as served:
+        [reply] = [reply async for reply in served.complete(with_tools())]
+        asked = (
+            Message("user", "Write."),
+            Message("assistant", "", calls=reply.calls),
+            Message("tool", "m", answers="c1"),
+        )
+        _ = [reply async for reply in served.complete(with_tools(messages=asked))]
+    [returned] = sent[-1]["messages"][1]["tool_calls"]
+    assert returned == {
+        "id": "c1",
+        "type": "function",
+        "extra_content": SIGNATURE,
+        "function": {"name": "search_api", "arguments": '{"query": "merge"}', "thought": "t"},
+    }
+
+
+async def test_damaged_fields_of_a_call_are_left_out():
+    sent = []
+    damaged = (Message("user", "Write."), Message("assistant", "", calls=(Call("search_api", "merge", "c1", "[{"),)))
+    await answers(model(lambda body: whole("x"), requests=sent), with_tools(messages=damaged))
+    assert set(sent[0]["messages"][1]["tool_calls"][0]) == {"id", "type", "function"}
+
+
 @pytest.mark.parametrize(
     ("status", "words"),
     [

@@ -13,6 +13,7 @@ from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.task_run import explore
+from exploracoder_jupyter.strategies.adaptive import adaptive
 from exploracoder_jupyter.strategies.direct import direct
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
@@ -100,6 +101,35 @@ async def test_no_program_at_all_is_reported_with_a_next_step(model, words):
     ending = await unsolved(model, "", "")
     assert ending.solution is None
     assert words in ending.verdict.reason
+
+
+class Cut:
+    """A model whose replies are all cut off by a limit."""
+
+    def __init__(self, text, problem):
+        self.model, self.name, self.problem = ScriptedModel(lambda request: text), "cut", problem
+
+    async def complete(self, request):
+        async for reply in self.model.complete(request):
+            yield replace(reply, problem=self.problem if request.schema is None else "")
+
+
+@pytest.mark.parametrize("text", ["The program is as follows:", "```python\nx = (1 +"])
+@pytest.mark.parametrize(
+    ("problem", "named"),
+    [
+        ("truncated", "endpoint.max_tokens"),
+        ("truncated by endpoint.max_tokens", "Raise endpoint.max_tokens"),
+        ("truncated by budget.tokens", "--budget-tokens"),
+        ("truncated by endpoint.timeout", "endpoint.timeout"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [adaptive, explore])
+async def test_a_cut_reply_names_the_limit(text, problem, named, strategy):
+    run = a_run(Cut(text, problem), as_published=False, effort="direct")
+    verdict = (await run_task(run, strategy)).verdict
+    assert "cut off" in verdict.reason and named in verdict.reason
+    assert "Rephrase" not in verdict.reason
 
 
 async def test_a_failed_check_is_shown_to_the_model_and_repaired():

@@ -188,6 +188,14 @@ async def test_redirects_are_followed_a_few_times():
             ),
             "returned more than 2 MB",
         ),
+        (
+            httpx2.Response(
+                200,
+                content=gzip.compress(gzip.compress(b"x")),
+                headers={**HTML, "content-encoding": "gzip, gzip"},
+            ),
+            "compressed more than once",
+        ),
         (httpx2.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
         (moved("/"), "redirected too many times"),
     ],
