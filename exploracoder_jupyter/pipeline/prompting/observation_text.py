@@ -13,6 +13,7 @@ from typing import Final
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _MEMBERS: Final = re.compile(r"^  (?:properties|methods): .*\n?", re.MULTILINE)
 """Facts about the type of a value, written by `kernel_agent.summaries.objects.python_objects`."""
@@ -49,13 +50,13 @@ def format_cells(experience: Iterable[Experience], most: int) -> list[str]:
 
 
 @heuristic(
-    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n```python\n{item.candidate.code}\n```"
+    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n{fenced(item.candidate.code, 'python')}"
 )
 def _cell(item: Experience, room: int | None = None) -> str:
     observation = item.observation
     code = item.candidate.code if room is None else shorten(item.candidate.code, room // 2)
     ended = "It ran." if observation.ran else f"It failed ({observation.status})."
-    head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
+    head = f"# {item.subtask.title}\n{fenced(code, 'python')}\n{ended}"
     left = MOST_CHARACTERS if room is None else max(min(MOST_CHARACTERS, room - len(head)), _LEAST // 2)
     return "\n".join([head, *_observation_parts(observation, left)])
 

@@ -24,6 +24,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     parse_code,
     raise_unreadable,
 )
+from exploracoder_jupyter.text.markup_escaping import fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _WORDS: dict[Ruling, str] = {
@@ -89,7 +90,7 @@ def _program(text: str) -> str | None:
     if not marked:
         return None
     try:
-        return parse_code(f"```python\n{max(marked, key=lambda block: len(block.body)).body}\n```")
+        return parse_code(fenced(max(marked, key=lambda block: len(block.body)).body, "python"))
     except ReplyError:
         return None
 
