@@ -9,6 +9,7 @@ from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
 from exploracoder_jupyter.text.markup_escaping import escape_html
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode
@@ -25,7 +26,7 @@ def text(exploration: Exploration) -> str:
     """Status and reason, the solution, the cost, and the path of the trace."""
     trace = f"\nTrace: {exploration.trace}" if exploration.trace else ""
     parts = (_headline(exploration), exploration.solution, f"{_cost(exploration.usage)}{trace}")
-    return "\n\n".join(filter(None, parts))
+    return without_controls("\n\n".join(filter(None, parts)))
 
 
 def html(exploration: Exploration) -> str:

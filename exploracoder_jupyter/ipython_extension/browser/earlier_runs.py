@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.trace_peek import TraceSummary, list_traces, path
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
 from exploracoder_jupyter.protocol.browser_messages import TraceView
 from exploracoder_jupyter.text.markup_escaping import escape_html
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 _LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
 _BOX = (
@@ -88,7 +89,7 @@ def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
 def as_text(views: Sequence[TraceView], *, more: str = "") -> str:
     """Format each run as a line; `more` reports what is left out."""
     rows = [(_when(one), one.outcome, one.task, one.libraries, one.cost, *_location(one)) for one in views]
-    return "\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])])
+    return without_controls("\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])]))
 
 
 def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
