@@ -82,6 +82,6 @@ def filled(value, host, name):
     return json.loads(text)
 
 
-def payloads(host):
-    """All bundles by name."""
-    return {name: filled(bundle, host, name) for name, bundle in _ALL.items()}
+def payloads(host, prefix=""):
+    """All bundles by name, or by the prefix and their name."""
+    return {f"{prefix}{name}": filled(bundle, host, f"{prefix}{name}") for name, bundle in _ALL.items()}
