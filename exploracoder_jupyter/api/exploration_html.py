@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.export.output_html import outputs_html
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
+from exploracoder_jupyter.text.markup_escaping import escape_html
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode
@@ -25,19 +26,19 @@ def text(exploration: Exploration) -> str:
     """Status and reason, the solution, the cost, and the path of the trace."""
     trace = f"\nTrace: {exploration.trace}" if exploration.trace else ""
     parts = (_headline(exploration), exploration.solution, f"{_cost(exploration.usage)}{trace}")
-    return "\n\n".join(filter(None, parts))
+    return without_controls("\n\n".join(filter(None, parts)))
 
 
 def html(exploration: Exploration) -> str:
     """The same, with the solution's output and a list of everything that was tried. No script, no style sheet."""
-    shown = [f"<p><strong>{escape(_headline(exploration))}</strong></p>"]
+    shown = [f"<p><strong>{escape_html(_headline(exploration))}</strong></p>"]
     if exploration.solution:
         shown.append(_code(exploration.solution))
         solutions = [one for one in exploration.candidates if one.subtask == "solution" and one.selected]
         shown += [str(outputs_html(one.outputs, "the solution")) for one in solutions[:1]]
     shown.append(_tried(exploration.candidates))
-    where = f" Trace: <code>{escape(str(exploration.trace))}</code>" if exploration.trace else ""
-    shown.append(f"<p>{escape(_cost(exploration.usage))}{where}</p>")
+    where = f" Trace: <code>{escape_html(str(exploration.trace))}</code>" if exploration.trace else ""
+    shown.append(f"<p>{escape_html(_cost(exploration.usage))}{where}</p>")
     return f"<div>{''.join(shown)}</div>"
 
 
@@ -56,7 +57,7 @@ def _tried(candidates: tuple[TriedCode, ...]) -> str:
     items = ""
     for one in candidates:
         state = one.error or ("selected" if one.selected else one.status or "not run")
-        line = f"{escape(one.subtask)} <code>{escape(one.id)}</code>: {escape(state[:300])}"
+        line = f"{escape_html(one.subtask)} <code>{escape_html(one.id)}</code>: {escape_html(state[:300])}"
         items += f"<li>{line}{_code(one.code)}</li>"
     label = f"{plural(len(candidates), 'candidate')}, {failed} failed"
     return f"<details><summary>{label}</summary><ol>{items}</ol></details>"

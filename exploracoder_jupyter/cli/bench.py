@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts, run_cancellable
 from exploracoder_jupyter.cli.display.operation_progress import show_evaluation
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
 from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
 from exploracoder_jupyter.core.configuration.option_parser import positive
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.text.terminal_text import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -184,8 +185,9 @@ def _print_table(table: ResultTable) -> None:
     for column in table.columns:
         shown.add_column(column.title, justify="right")
     for row in table.rows:
-        shown.add_row(row.name, *(f"{cell.value}\n{cell.interval}".rstrip() for cell in row.cells))
+        cells = (f"{cell.value}\n{cell.interval}".rstrip() for cell in row.cells)
+        shown.add_row(*map(printable, (row.name, *cells)))
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else _WIDTH)
     with console.capture() as captured:
         console.print(shown, markup=False)
-    print_result(captured.get().rstrip("\n"))
+    write_line(sys.stdout, captured.get().rstrip("\n"))

@@ -7,11 +7,10 @@ HTML page (which is not meant to be edited), or is a notebook that has not been 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result, write_line
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
@@ -59,7 +58,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
     content = export_run(load_records(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
-        write_line(sys.stdout, content.rstrip("\n"))
+        print_result(content.rstrip("\n"))
         return 0
     target = _output_path(out, form, content) if out else default_export_path(source, form, content)
     _write_export(target, form, content)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Output
-from exploracoder_jupyter.export.markdown_html import adapt_fragment, shown_html
+from exploracoder_jupyter.export.markdown_html import adapt_fragment
 from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
 from exploracoder_jupyter.trace.comparing.output_comparison import join_lines
 
@@ -63,11 +63,6 @@ def _html(value: JsonValue, label: str) -> str:
     )
 
 
-def _markdown(value: JsonValue, label: str) -> str:
-    html = shown_html(join_lines(value))
-    return f'<div class="shown">{adapt_fragment(html)}</div>' if html else _text(join_lines(value), label, "result")
-
-
 def _latex(value: JsonValue, label: str) -> str:
     return f"<figure>{_text(join_lines(value), label, 'result')}<figcaption>LaTeX source</figcaption></figure>"
 
@@ -98,7 +93,6 @@ _RENDERERS: Final[dict[str, Callable[[JsonValue, str], str]]] = {
     "image/png": _image_renderer("image/png"),
     "image/jpeg": _image_renderer("image/jpeg"),
     "image/gif": _image_renderer("image/gif"),
-    "text/markdown": _markdown,
     "text/latex": _latex,
     "application/json": _json,
 }

@@ -25,6 +25,7 @@ from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import END, find_lookups, strip_lookups
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 IGNORED: Final = -100
 """Label of a token that the loss does not count."""
@@ -92,7 +93,7 @@ def _pieces(row: AnnotatedSample, loaded: LoadedModel, plain: bool) -> Iterator[
     given = Task(task, row.libraries, solution_name=row.name, setup="\n".join(lines[:own]))
     yield loaded.prompt(render("strategy", StrategyInputs(_TEMPLATE, given))), False
     code = "\n".join(lines[own:])
-    text = f"```python\n{strip_lookups(code) if plain else code}\n```"
+    text = fenced(strip_lookups(code) if plain else code, "python")
     end = 0
     for lookup in find_lookups(text):
         start, stop = lookup.answer_span

@@ -55,6 +55,7 @@ from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Repository, Resume, Start
 from exploracoder_jupyter.protocol.run_controls import Replan
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -243,8 +244,8 @@ class Commands:
         return None
 
     def write(self, text: str) -> None:
-        """Write to the cell's output."""
-        sys.stdout.write(f"{text}\n")
+        """Write to the cell's output, which may be a terminal."""
+        sys.stdout.write(f"{without_controls(text)}\n")
 
     def _find_recorded_run(self, call: Call, task: str, layers: Sequence[Layer]) -> RecordedRun | None:
         """Find the run that a cell resumes or replays; traces of this session and at `--out` may be anywhere."""

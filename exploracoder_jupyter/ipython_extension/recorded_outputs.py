@@ -1,8 +1,9 @@
 """Shows a recorded cell's outputs again when the cell is run, so that Run All does not empty a trace.
 
 A front end clears a cell's outputs as soon as it is executed, but the file on disk still has them: they are looked up
-there by the cell's id and source, and sent again as the original messages. An error among them is an output like the
-others: the cell itself succeeds, and Run All continues. Nothing here raises.
+there by the cell's id and source, and sent again as the original messages. They are sanitized once more, because the
+front end trusts what a cell shows while it runs, and the file may come from anyone. An error among them is an output
+like the others: the cell itself succeeds, and Run All continues. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def show_recorded(shell: InteractiveShell) -> bool:
     code = shell.get_parent()["content"]["code"]  # type: ignore[attr-defined]
     try:
         outputs = _saved(caller.notebook, caller.notebook.stat().st_mtime_ns).get((caller.cell, code))
-        messages = None if outputs is None else [_message(output) for output in outputs]
+        messages = None if outputs is None else [_message(output) for output in _sanitized(outputs)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the file is missing or not a notebook
         return False
     for kind, content in messages or ():
@@ -52,6 +53,12 @@ def _saved(path: Path, changed: int) -> Mapping[tuple[str, str], list[dict[str, 
         for cell in cells
         if cell["cell_type"] == "code" and "id" in cell
     }
+
+
+def _sanitized(outputs: list[dict[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize  # takes a second to import
+
+    return sanitize(outputs)
 
 
 def _message(output: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import Literal
 
 from exploracoder_jupyter.text.html_tree import Node
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _BLOCKS = frozenset(
@@ -162,10 +163,8 @@ _STRUCTURES: dict[str, Callable[[Node, _Outer], list[Block]]] = {
 
 def _fence(code: str, language: str) -> Block:
     code = code.strip("\n").rstrip()
-    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
-    fence = "`" * (longest + 1)
     language = language or ("python" if _PYTHON.search(code) else "")
-    return Block("code", f"{fence}{language}\n{code}\n{fence}" if code else "")
+    return Block("code", fenced(code, language) if code else "")
 
 
 def _language(node: Node) -> str:

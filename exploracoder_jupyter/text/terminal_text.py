@@ -6,9 +6,16 @@ import re
 
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\-_]")
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def without_controls(text: str) -> str:
+    """Replace what begins an escape sequence, and other control characters, in text that may end up in a terminal."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
 
 def printable(text: str) -> str:
-    """Replace control characters, which a terminal would interpret, except line breaks and tabs."""
+    """Replace all characters that are invisible or that a terminal would interpret, except line breaks and tabs."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 

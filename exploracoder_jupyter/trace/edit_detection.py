@@ -20,6 +20,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record, RunStarted
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
+from exploracoder_jupyter.text.markup_escaping import with_formulas
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
 from exploracoder_jupyter.trace.comparing.execution_comparison import (
     ComparableResult,
@@ -33,6 +34,8 @@ from exploracoder_jupyter.trace.comparing.output_comparison import (
     map_strings,
 )
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, generated_metadata
+from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_markdown
+from exploracoder_jupyter.trace.sanitizing.output_sanitizer import without_notes
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
 from exploracoder_jupyter.trace.storage.stored_records import run_metadata
@@ -194,11 +197,23 @@ def _normalize_outputs(outputs: Iterable[NotebookNode]) -> list[JsonValue]:
         one.pop("execution_count", None)
         one.pop("metadata", None)
         if isinstance(data := one.get("data"), dict):
-            one["data"] = {
-                mime: value if isinstance(value, dict) else join_lines(value) for mime, value in data.items()
-            }
+            one["data"] = _normalize_bundle(
+                {mime: value if isinstance(value, dict) else join_lines(value) for mime, value in data.items()}
+            )
         if output.output_type == "stream":
             one["text"] = join_lines(output.text)
         stream = one if output.output_type == "stream" else {}
         plain.append(one)
     return plain
+
+
+def _normalize_bundle(data: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Undo what this version writes otherwise than earlier ones: Markdown, formulas, and notes on what is left out."""
+    shown = dict(data)
+    markdown = shown.pop("text/markdown", None)
+    if isinstance(markdown, str):
+        shown.setdefault("text/html", safe_markdown(markdown.replace("&lt;", "<").replace("&#33;[", "![")))
+    for mime, undo in (("text/html", with_formulas), ("text/plain", without_notes)):
+        if isinstance(text := shown.get(mime), str):
+            shown[mime] = undo(text)
+    return {mime: value for mime, value in shown.items() if value}

@@ -43,7 +43,7 @@ from exploracoder_jupyter.core.types import (
 from exploracoder_jupyter.export import solution_script
 from exploracoder_jupyter.export.export_formats import export_run
 from exploracoder_jupyter.export.html_page import code_html
-from exploracoder_jupyter.export.markdown_html import generated_html, shown_html
+from exploracoder_jupyter.export.markdown_html import generated_html
 from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
 from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line as options_line
@@ -464,7 +464,7 @@ SHOWN = {
     "programs": each(
         lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
         highlight_python,
-        generated_html, shown_html, lambda text: solution_script.needed_files(text, Path(), ()),
+        generated_html, lambda text: solution_script.needed_files(text, Path(), ()),
         lambda text: solution_script.needed_variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),

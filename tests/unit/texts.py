@@ -1,5 +1,8 @@
 """Texts as libraries, models and programs may give them: arbitrary ones, and those known to be hard to read."""
 
+import re
+from html.parser import HTMLParser
+
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -127,3 +130,29 @@ texts = st.one_of(
 """Any text at all; surrogates, which JSON can bring, among its characters."""
 
 few = settings(max_examples=max(2, settings.default.max_examples // 6))
+
+
+class _Typeset(HTMLParser):
+    """The texts in which a front end looks for formulas: those between two tags, some of which join, but not code."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self._code = [""], 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self._code += tag in ("pre", "code")
+        self.texts += [""] if tag not in ("wbr", "br") else []
+
+    def handle_endtag(self, tag):
+        self._code -= tag in ("pre", "code")
+        self.texts.append("")
+
+    def handle_data(self, data):
+        self.texts[-1] += "" if self._code else data
+
+
+def formulas(html):
+    """The texts of HTML that a front end might typeset, all or a part."""
+    return [text for text in _Typeset(html).texts if re.search(r"[$\\].|.[$\\]", text, re.DOTALL)]

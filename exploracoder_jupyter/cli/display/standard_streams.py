@@ -1,8 +1,8 @@
 """Writes to standard output and standard error of the command.
 
 Standard output contains only the result: text, or one JSON object. A closed pipe (`| head`) is not an error: the stream
-is redirected to the null device and the command continues to its end. Text from libraries and models is sanitized
-before it is written to a terminal, which would otherwise interpret its control characters.
+is redirected to the null device and the command continues to its end. Text from libraries, models and outputs is
+sanitized before it is written, because a terminal would interpret its control characters, also behind a pipe.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.text.terminal_text import printable
+from exploracoder_jupyter.text.terminal_text import printable, without_controls
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def print_result(text: str) -> None:
-    """Print a line of the result on standard output, sanitized only for a terminal."""
-    write_line(sys.stdout, printable(text) if sys.stdout.isatty() else text)
+    """Print a line of the result on standard output, without control characters."""
+    write_line(sys.stdout, printable(text) if sys.stdout.isatty() else without_controls(text))
 
 
 def print_code(code: str, language: str = "python") -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _ORIGINALS: Final = {
     "monkey": "import numpy as np\nimport pandas as pd\n",
@@ -120,7 +121,7 @@ def _request_for_function(function: ast.FunctionDef, prompt: str) -> str:
         if ((node.end_lineno or 0), (node.end_col_offset or 0)) <= (len(lines), len(lines[-1]))
     ]
     body = "\n".join(map(ast.unparse, given))
-    begins = f"\nIts body begins with:\n```python\n{body}\n```" if body else ""
+    begins = f"\nIts body begins with:\n{fenced(body, 'python')}" if body else ""
     return f"Define the function `{function.name}({ast.unparse(function.args)})`.{begins}"
 
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +17,8 @@ from exploracoder_jupyter.core.run_history import CUT_OFF, HistoryStore, PastRun
 from exploracoder_jupyter.core.trace_peek import TraceSummary, list_traces, path_exists
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
 from exploracoder_jupyter.protocol.browser_messages import TraceView
+from exploracoder_jupyter.text.markup_escaping import escape_html
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 _LINE = "var(--jp-border-color2, rgba(128,128,128,.4))"
 _BOX = (
@@ -88,7 +89,7 @@ def show_runs(before: Sequence[ListedRun], limit: int, reach: Reach) -> None:
 def as_text(views: Sequence[TraceView], *, more: str = "") -> str:
     """Format each run as a line; `more` reports what is left out."""
     rows = [(_when(one), one.outcome, one.task, one.libraries, one.cost, *_location(one)) for one in views]
-    return "\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])])
+    return without_controls("\n".join([*("  ".join(filter(None, row)) for row in rows), *([more] if more else [])]))
 
 
 def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
@@ -99,7 +100,7 @@ def as_html(views: Sequence[TraceView], *, more: str = "") -> str:
         f'<table style="border-collapse:collapse"><caption style="text-align:left">{_CAPTION}</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
-    return f'<div class="jp-Explora-past" style="{_BOX}">{table}{f"<p>{escape(more)}</p>" if more else ""}</div>'
+    return f'<div class="jp-Explora-past" style="{_BOX}">{table}{f"<p>{escape_html(more)}</p>" if more else ""}</div>'
 
 
 def _run_view(run: PastRun, reach: Reach) -> TraceView:
@@ -144,10 +145,10 @@ def _location(view: TraceView) -> Iterator[str]:
 
 
 def _cells(view: TraceView) -> Iterator[str]:
-    path = f"<code>{escape(view.path)}</code>" if view.path and not view.resume else ""
+    path = f"<code>{escape_html(view.path)}</code>" if view.path and not view.resume else ""
     if view.link:
-        path = f'<a href="{quote(view.link)}">{escape(view.link)}</a>'
+        path = f'<a href="{quote(view.link)}">{escape_html(view.link)}</a>'
     _, *notes = _location(view)
-    place = "<br>".join(filter(None, [path, *map(escape, notes)]))
-    texts = (_when(view), *map(escape, (view.outcome, view.task, view.libraries, view.cost)), place)
+    place = "<br>".join(filter(None, [path, *map(escape_html, notes)]))
+    texts = (_when(view), *map(escape_html, (view.outcome, view.task, view.libraries, view.cost)), place)
     yield from (f'<td style="{_CELL};{style}">{text}</td>' for style, text in zip(_COLUMNS, texts, strict=True))

@@ -20,6 +20,7 @@ from IPython.display import DisplayHandle, display
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, cost, headline
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -149,7 +150,7 @@ class LineDisplay:
     def _write(self, line: str) -> None:
         if line not in self._written:
             self._written.add(line)
-            sys.stdout.write(f"{line}\n")
+            sys.stdout.write(f"{without_controls(line)}\n")
             sys.stdout.flush()
 
 

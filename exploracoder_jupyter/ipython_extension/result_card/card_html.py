@@ -1,8 +1,8 @@
 """Renders a run's state as the result card, in HTML; `card_bundle` has its plain text beside it.
 
 Pure functions of the state. The HTML takes its colours from JupyterLab's theme variables, has no script and no buttons,
-so that it means the same in any viewer, expresses everything in words as well as symbols, and escapes every string,
-because tasks, titles and errors come from people, models and libraries.
+so that it means the same in any viewer, expresses everything in words as well as symbols, and escapes every string, so
+that it is neither markup nor a formula, because tasks, titles and errors come from people, models and libraries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from exploracoder_jupyter.core.run_state import Attempt, RunState, Section, run_
 from exploracoder_jupyter.ipython_extension.result_card.card_text import SYMBOLS, card_text
 from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_html, preview
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_diff, highlight_python
+from exploracoder_jupyter.text.markup_escaping import escape_html
 
 _COLOURS: dict[str, str] = {
     "solved": "var(--jp-success-color1, #388e3c)",
@@ -69,7 +70,7 @@ def card_html(
         folder: the folder of the notebook, to which the path of the trace is relative.
     """
     parts = [_head(state, announced=not in_page)]
-    parts += [] if cells else [f'<div style="{_QUIET}">{escape(notice.text)}</div>' for notice in state.notices]
+    parts += [] if cells else [f'<div style="{_QUIET}">{escape_html(notice.text)}</div>' for notice in state.notices]
     if state.over:
         parts += [_solution(state), outputs_as_html(state.solution_outputs), _results(state)]
     else:
@@ -77,7 +78,7 @@ def card_html(
     listed = "" if cells else _sections(state)
     tries = not (listed and state.over)  # the list is below a title with their number
     parts += [listed, _quiet(run_wording.footer(state, now, in_page=in_page, tries=tries))]
-    trace = escape(run_wording.trace_path(state, folder))
+    trace = escape_html(run_wording.trace_path(state, folder))
     parts.append(f"<div>Trace: <code>{trace}</code></div>" if trace and state.over else "")
     parts += [_quiet(run_wording.describe_files(state.files)), _quiet(hint)]
     inner = "".join(parts)
@@ -99,15 +100,15 @@ def _box(state: RunState) -> str:
 def _head(state: RunState, *, announced: bool) -> str:
     if state.broken:
         sign = f'<span aria-hidden="true" style="color:{_COLOURS["unsolved"]};font-weight:bold">✗</span>'
-        return f'<div role="alert">{sign} <strong>Failed.</strong> {escape(run_wording.headline(state))}</div>'
+        return f'<div role="alert">{sign} <strong>Failed.</strong> {escape_html(run_wording.headline(state))}</div>'
     live = ' role="status" aria-live="polite"' if announced else ""
     if state.verdict and not state.failure:
-        outcome, reason = state.verdict.outcome, escape(state.verdict.reason.strip())
+        outcome, reason = state.verdict.outcome, escape_html(state.verdict.reason.strip())
         sign = f'<span aria-hidden="true">{_OUTCOME_SYMBOLS[outcome]}</span>'
         return f"<div{live}>{sign} <strong>{run_wording.OUTCOMES[outcome]}.</strong> {reason}</div>"
     about = ", ".join(state.task.libraries)
-    libraries = f"<strong>Exploring {escape(about)}</strong> " if about and not state.over else ""
-    return f"<div{live}>{libraries}{escape(run_wording.headline(state))}</div>"
+    libraries = f"<strong>Exploring {escape_html(about)}</strong> " if about and not state.over else ""
+    return f"<div{live}>{libraries}{escape_html(run_wording.headline(state))}</div>"
 
 
 def _solution(state: RunState) -> str:
@@ -119,7 +120,7 @@ def _solution(state: RunState) -> str:
 
 def _results(state: RunState) -> str:
     text = run_wording.describe_results(state)
-    return f'<div style="{_QUIET}">Results:</div><pre style="{_CODE}">{escape(text)}</pre>' if text else ""
+    return f'<div style="{_QUIET}">Results:</div><pre style="{_CODE}">{escape_html(text)}</pre>' if text else ""
 
 
 def _latest(state: RunState) -> str:
@@ -128,7 +129,7 @@ def _latest(state: RunState) -> str:
         return ""
     text = preview(attempt.observation.text) if attempt.observation.ran else ""
     printed = f'<pre style="{_CODE}">{escape(text)}</pre>' if text else ""
-    return f"<div>{escape(run_wording.candidate_line(attempt))}</div>{printed}"
+    return f"<div>{escape_html(run_wording.candidate_line(attempt))}</div>{printed}"
 
 
 def _sections(state: RunState) -> str:
@@ -136,20 +137,22 @@ def _sections(state: RunState) -> str:
     listed = f'<ul style="{_LIST}">{rows}</ul>' if rows else ""
     if not listed or not state.over:
         return listed
-    return f"<details><summary>{escape(describe_tries(*state.tries))}</summary>{listed}</details>"
+    return f"<details><summary>{escape_html(describe_tries(*state.tries))}</summary>{listed}</details>"
 
 
 def _row(row: Section, *, over: bool) -> str:
-    number = f"{escape(row.id)}. " if row.id.isdigit() else ""
-    head = f'<span aria-hidden="true">{SYMBOLS[row.status]}</span> {number}{escape(row.title)}'
+    number = f"{escape_html(row.id)}. " if row.id.isdigit() else ""
+    head = f'<span aria-hidden="true">{SYMBOLS[row.status]}</span> {number}{escape_html(row.title)}'
     status = f'<span style="{_QUIET}">{run_wording.section_status(row, over=over)}</span>'
     # the last candidates and the selected one; the others are counted
     hidden = [candidate for candidate in row.candidates[:-_MAX_CANDIDATES] if candidate is not row.selected]
     shown = [candidate for candidate in row.candidates if candidate not in hidden]
-    marks = escape(f"{run_wording.tally(hidden)}, then ") if hidden else ""
+    marks = escape_html(f"{run_wording.tally(hidden)}, then ") if hidden else ""
     marks += " ".join(_candidate(candidate, chosen=candidate is row.selected) for candidate in shown)
     reason = (
-        f'<div style="{_QUIET};padding-left:1.4em">{escape(run_wording.cut(row.reason))}</div>' if row.reason else ""
+        f'<div style="{_QUIET};padding-left:1.4em">{escape_html(run_wording.cut(row.reason))}</div>'
+        if row.reason
+        else ""
     )
     tried = f'<div style="padding-left:1.4em">{marks}</div>' if marks else ""
     return f'<li style="margin:2px 0">{head} {status}{tried}{reason}</li>'
@@ -163,8 +166,10 @@ def _candidate(candidate: Attempt, *, chosen: bool) -> str:
     )
     weight = "font-weight:bold;" if chosen else ""
     title = f' title="{escape(run_wording.cut(candidate.note))}"' if candidate.note else ""
-    return f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape(candidate.id)} {word}</span>'
+    return (
+        f'<span style="{weight}white-space:nowrap;margin-right:.8em"{title}>{escape_html(candidate.id)} {word}</span>'
+    )
 
 
 def _quiet(text: str) -> str:
-    return f'<div style="{_QUIET}">{escape(text)}</div>' if text else ""
+    return f'<div style="{_QUIET}">{escape_html(text)}</div>' if text else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from exploracoder_jupyter.core.run_state import RunState, Section, run_wording
 from exploracoder_jupyter.core.types import SubtaskStatus
 from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text, preview
+from exploracoder_jupyter.text.terminal_text import without_controls
 
 SYMBOLS: dict[SubtaskStatus, str] = {"planned": "○", "exploring": "◐", "done": "●", "failed": "✗", "skipped": "–"}
 
@@ -32,7 +33,7 @@ def card_text(state: RunState, now: float, hint: str, *, cells: bool, in_page: b
         seen = attempt.observation
         blocks.append(f"{run_wording.candidate_line(attempt)}\n{preview(seen.text) if seen and seen.ran else ''}")
     blocks += ["\n".join(_facts(state, now, in_page=in_page, folder=folder)), hint]
-    return "\n\n".join(block.strip("\n") for block in blocks if block.strip())
+    return without_controls("\n\n".join(block.strip("\n") for block in blocks if block.strip()))
 
 
 def _head(state: RunState) -> str:

@@ -1,19 +1,19 @@
 """Renders search results as HTML: a list of entries that can be expanded.
 
 No script and no style sheet: colours are those of JupyterLab's theme, with fallbacks that are readable on light and
-dark backgrounds. Entries are `<details>`, which keyboards and screen readers support. Every string is escaped, because
-it comes from libraries and documents.
+dark backgrounds. Entries are `<details>`, which keyboards and screen readers support. Every string is escaped, so that
+it is neither markup nor a formula, because it comes from libraries and documents.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.core.message_formatting import one_line
 from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
+from exploracoder_jupyter.text.markup_escaping import escape_html
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.types import Parameter
@@ -65,8 +65,8 @@ def results_html(head: Sequence[str], hits: Sequence[Hit], *, more: str = "") ->
     """Render the lines of the head and the list with its first entry expanded; `more` states what it leaves out."""
     items = "".join(f'<li style="{_ITEM}">{_entry(hit, unfolded=at == 0)}</li>' for at, hit in enumerate(hits))
     found = f'<ol style="{_LIST}">{items}</ol>' if items else ""
-    above = "".join(f'<div style="{_QUIET}">{escape(line)}</div>' for line in head)
-    below = f'<div style="{_QUIET}">{escape(more)}</div>' if more else ""
+    above = "".join(f'<div style="{_QUIET}">{escape_html(line)}</div>' for line in head)
+    below = f'<div style="{_QUIET}">{escape_html(more)}</div>' if more else ""
     return f'<div class="jp-Explora-search" style="{_TEXT}">{above}{found}{below}</div>'
 
 
@@ -79,10 +79,10 @@ def _entry(hit: Hit, *, unfolded: bool) -> str:
     first = one_line(hit.description, _MAX_ABOUT)
     badge = f'<span style="{_BADGE}">deprecated</span>' if hit.deprecated else ""
     about = f'<span style="display:block;text-indent:0">{_prose(first)}</span>' if first else ""
-    path = escape(hit.path).replace(".", ".<wbr>")  # lines may break after its dots
-    detail = f' <span style="{_QUIET}">{escape(hit.kind)}</span>'
+    path = escape_html(hit.path).replace(".", ".<wbr>")  # lines may break after its dots
+    detail = f' <span style="{_QUIET}">{escape_html(hit.kind)}</span>'
     if hit.signature:
-        detail = f'<code style="{_CODE};{_QUIET}">{escape(_short_signature(hit))}</code>'
+        detail = f'<code style="{_CODE};{_QUIET}">{escape_html(_short_signature(hit))}</code>'
     head = f'<code style="{_CODE};font-weight:bold">{path}</code>{detail}{badge}{about}'
     body = "".join(f'<div style="margin-top:6px">{part}</div>' for part in _body(hit))
     opened = " open" if unfolded else ""
@@ -97,7 +97,7 @@ def _body(hit: Hit) -> Iterator[str]:
     if hit.deprecated:
         yield f"<strong>Deprecated:</strong> {_prose(one_line(hit.deprecated, _MAX_ABOUT))}"
     if _short_signature(hit) != hit.signature:
-        yield f'<code style="{_CODE}">{escape(hit.path.rpartition(".")[2])}{escape(hit.signature)}</code>'
+        yield f'<code style="{_CODE}">{escape_html(hit.path.rpartition(".")[2])}{escape_html(hit.signature)}</code>'
     yield from _paragraphs(hit)
     if hit.example:
         code = highlight_python(hit.example[:_MAX_CODE])
@@ -115,13 +115,14 @@ def _body(hit: Hit) -> Iterator[str]:
     if hit.notes:
         yield f'<span style="{_QUIET}">{"<br>".join(_prose(one_line(note, _MAX_ABOUT)) for note in hit.notes)}</span>'
     if hit.origin:
-        yield f'<span style="{_QUIET}">From {escape(hit.origin)}</span>'
+        yield f'<span style="{_QUIET}">From {escape_html(hit.origin)}</span>'
 
 
 def _parameter(parameter: Parameter) -> str:
     kind = f": {parameter.type}" if parameter.type else ""
     default = f" = {parameter.default}" if parameter.default and "default" not in kind else ""
-    name = f'<code style="{_CODE}"><b>{escape(parameter.name)}</b>{escape(one_line(kind + default, _MAX_ABOUT))}</code>'
+    detail = escape_html(one_line(kind + default, _MAX_ABOUT))
+    name = f'<code style="{_CODE}"><b>{escape_html(parameter.name)}</b>{detail}</code>'
     about = f'<div style="padding-left:1.3em">{_prose(one_line(parameter.about, _MAX_ABOUT))}</div>'
     return f'<li style="margin:2px 0 0">{name}{about if parameter.about else ""}</li>'
 
@@ -154,9 +155,9 @@ def _short_signature(hit: Hit) -> str:
 
 def _prose(text: str) -> str:
     """Escape the text and render backquoted parts as code."""
-    return _MARKED.sub(rf'<code style="{_CODE}">\2</code>', escape(text))
+    return _MARKED.sub(rf'<code style="{_CODE}">\2</code>', escape_html(text))
 
 
 def _list(names: Sequence[str], limit: int) -> str:
-    shown = ", ".join(f'<code style="{_CODE}">{escape(name)}</code>' for name in names[:limit])
+    shown = ", ".join(f'<code style="{_CODE}">{escape_html(name)}</code>' for name in names[:limit])
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown

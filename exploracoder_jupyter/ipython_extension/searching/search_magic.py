@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import NamedTuple, cast
 
 from IPython.display import DisplayHandle, display
@@ -24,6 +23,7 @@ from exploracoder_jupyter.ipython_extension.searching.search_process import run_
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
+from exploracoder_jupyter.text.markup_escaping import escape_html
 
 _QUIET = (
     "color:var(--jp-ui-font-color2, inherit);font-family:var(--jp-ui-font-family, sans-serif);"
@@ -207,5 +207,5 @@ class LineProgress:
 
 
 def _bundle(text: str) -> dict[str, str]:
-    html = f'<div style="{_QUIET}">{escape(text)}</div>' if text else ""
+    html = f'<div style="{_QUIET}">{escape_html(text)}</div>' if text else ""
     return {"text/plain": text, "text/html": html}

@@ -1,7 +1,8 @@
 """Limits the size of single messages before they leave the kernel, and keeps the order of standard output and error.
 
 Otherwise one `print` of a gigabyte would be buffered, serialised and sent as one message, taking several times its size
-at each stage. Cuts are marked; the receiver limits the total over many messages.
+at each stage. Cuts are marked; the receiver limits the total over many messages. Lone surrogates, which no message can
+contain, are shown as escapes; otherwise the text would be lost, and the kernel's own traceback shown in its place.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ IMAGE_SIZE_FACTOR = 4
 """Images, with the rest of their message, may be this many times as long as a text."""
 
 _OUTPUT_TYPES = frozenset(["stream", "execute_result", "display_data", "update_display_data", "error"])
+_MESSAGES_WITH_TEXT = _OUTPUT_TYPES | {"execute_reply"}
 _TEXTS = ("text/plain", "text/llm+plain")
 _MAX_NAME_LENGTH = 200
 
@@ -42,6 +44,15 @@ def shorten_lines(lines: list[str], limit: int) -> list[str]:
 def encoded_size(value: object) -> int:
     """Return the number of characters that a value takes in a message."""
     return len(value) + 2 if isinstance(value, str) else len(json.dumps(value, default=repr))
+
+
+def escape_surrogates(value: Any) -> Any:
+    """Return the JSON value with each lone surrogate in its strings replaced by its escape, such as `\\ud800`."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {escape_surrogates(key): escape_surrogates(item) for key, item in value.items()}
+    return [escape_surrogates(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def bound_content(message_type: str, content: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -122,15 +133,18 @@ class OutputLimits:
     def _wrap_send(self, send: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(send)
         def bounded(session: Any, stream: Any, message: Any, content: Any = None, *more: Any, **options: Any) -> Any:
-            if isinstance(message, str) and message in _OUTPUT_TYPES and content:
-                content = self._limit_content(message, content)
-            elif isinstance(message, dict) and message.get("msg_type") in _OUTPUT_TYPES:
-                message = {**message, "content": self._limit_content(message["msg_type"], message["content"])}
+            if isinstance(message, str) and message in _MESSAGES_WITH_TEXT and content:
+                content = self._limit_content(message, escape_surrogates(content))
+            elif isinstance(message, dict) and message.get("msg_type") in _MESSAGES_WITH_TEXT:
+                text = escape_surrogates(message["content"])
+                message = {**message, "content": self._limit_content(message["msg_type"], text)}
             return send(session, stream, message, content, *more, **options)
 
         return bounded
 
     def _limit_content(self, message_type: str, content: dict[str, Any]) -> dict[str, Any]:
+        if message_type not in _OUTPUT_TYPES:
+            return content
         if message_type == "stream" and (cut := self._cut.pop(content["name"], 0)):
             content = {**content, "cut": cut}
         return bound_content(message_type, content, self._limit)

@@ -41,6 +41,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     SolveInputs,
     StrategyInputs,
 )
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _RESULTS = 20
 _MARKUP = re.compile(r"^\s*(?:[#=*\-~+^`|<!\[.>:]|https?:)")
@@ -181,4 +182,4 @@ def _summarize(readme: str, *, limit: int = 1200) -> str:
 
 
 def _fence(code: str) -> str:
-    return f"```python\n{code}\n```"
+    return fenced(code, "python")

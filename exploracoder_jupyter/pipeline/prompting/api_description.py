@@ -14,6 +14,7 @@ from typing import Final
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _SECTION = re.compile(
     r"^[ \t]*(?:parameters|args|arguments|returns?|yields?|raises|examples?)[ \t]*:?[ \t]*$|^[ \t]*:\w+[ :]",
@@ -101,4 +102,4 @@ def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:
     """Yield the first example that fits and is not already contained in the text above."""
     known = strip_whitespace(above).replace(">>>", "").replace("...", "")
     fresh = (code for code in api.examples if len(code) <= room and strip_whitespace(code) not in known)
-    yield from (f"```python\n{code}\n```" for code in islice(fresh, 1))
+    yield from (fenced(code, "python") for code in islice(fresh, 1))

@@ -13,6 +13,7 @@ from typing import Final
 from exploracoder_jupyter.core.types import Change, ErrorInfo, Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _MEMBERS: Final = re.compile(r"^  (?:properties|methods): .*\n?", re.MULTILINE)
 """Facts about the type of a value, written by `kernel_agent.summaries.objects.python_objects`."""
@@ -62,7 +63,7 @@ def _equal_room(lengths: Sequence[int], most: int) -> int:
 
 
 @heuristic(
-    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n```python\n{item.candidate.code}\n```"
+    "describing a result", lambda item, room=None: f"# {item.subtask.title}\n{fenced(item.candidate.code, 'python')}"
 )
 def _cell(item: Experience, room: int | None = None) -> str:
     observation = item.observation
@@ -70,7 +71,7 @@ def _cell(item: Experience, room: int | None = None) -> str:
     if room is not None:  # code gives way to at most half of the room, as far as what came out needs the rest
         code = shorten_code(code, max(room - len(shown) - len(item.subtask.title) - _FRAME, room // 2))
     ended = "It ran." if observation.ran else f"It failed ({observation.status})."
-    head = f"# {item.subtask.title}\n```python\n{code}\n```\n{ended}"
+    head = f"# {item.subtask.title}\n{fenced(code, 'python')}\n{ended}"
     if room is not None and len(shown) > (left := max(room - len(head), _LEAST // 2)):
         shown = "\n".join(_observation_parts(observation, left))
     return "\n".join(filter(None, (head, shown)))

@@ -22,6 +22,7 @@ from exploracoder_jupyter.pipeline.prompting.api_description import (
 )
 from exploracoder_jupyter.pipeline.prompting.quoting import quote
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 CHARACTERS_PER_TOKEN: Final = 3.5
 """Rough average for documentation and code."""
@@ -102,7 +103,7 @@ def _passages(passages: Sequence[Passage], room: int) -> str:
         about = (truncate(item.title, _LONGEST_TITLE), truncate(item.origin, _LONGEST_TITLE), item.licence)
         head = f"[{item.source}: {'; '.join(filter(None, about))}]"
         text = shorten(item.text.strip(), max(share - len(head), _LEAST_PASSAGE // 2))
-        parts.append(f"{head}\n```python\n{text}\n```" if item.code else f"{head}\n{text}")
+        parts.append(f"{head}\n{fenced(text, 'python')}" if item.code else f"{head}\n{text}")
         room -= len(parts[-1])
     if len(shown) < len(passages):
         parts.append(f"({len(passages) - len(shown)} more left out)")

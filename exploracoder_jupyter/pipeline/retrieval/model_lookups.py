@@ -29,6 +29,7 @@ from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_ap
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _PATIENCE: Final = 0.6
 """Time limit in seconds for one answer (ToolCoder, section 3.3)."""
@@ -207,4 +208,4 @@ def _signature(api: ApiDoc, most: int = _LONGEST_SIGNATURE) -> str:
 
 
 def _code_block(code: str) -> str:
-    return f"```python\n{shorten_code(code, _LONGEST_BEST)}\n```"
+    return fenced(shorten_code(code, _LONGEST_BEST), "python")

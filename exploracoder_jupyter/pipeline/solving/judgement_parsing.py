@@ -20,6 +20,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     raise_unreadable,
 )
 from exploracoder_jupyter.text.fenced_blocks import blocks, without_fenced_blocks
+from exploracoder_jupyter.text.markup_escaping import fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 _WORDS: dict[Ruling, str] = {
@@ -85,7 +86,7 @@ def _program(text: str) -> str | None:
     if not marked:
         return None
     try:
-        return parse_code(f"```python\n{max(marked, key=lambda block: len(block.body)).body}\n```")
+        return parse_code(fenced(max(marked, key=lambda block: len(block.body)).body, "python"))
     except ReplyError:
         return None
 

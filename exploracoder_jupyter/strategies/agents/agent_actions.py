@@ -15,6 +15,7 @@ from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.api_description import truncate
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable, parse_code
 from exploracoder_jupyter.text.fenced_blocks import split_fenced
+from exploracoder_jupyter.text.markup_escaping import fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
 
 SEARCH: Final = "search"
@@ -61,7 +62,7 @@ def parse_action(text: str) -> Action:
         after = text[found.end() :]
         lead, block = next(iter(split_fenced(after)), (after, None))
         label = _LABEL.search(lead)
-        code = after[: label.start()] if label else f"```python\n{block.body}\n```" if block else after
+        code = after[: label.start()] if label else fenced(block.body, "python") if block else after
         try:
             return Action(thought, RUN, parse_code(code))
         except ReplyError:

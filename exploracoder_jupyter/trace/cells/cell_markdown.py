@@ -6,7 +6,6 @@ never by color alone. Text from models and libraries is always escaped with `esc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.text.markup_escaping import fenced
 from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
 from exploracoder_jupyter.trace.cells.sources_markdown import search_markdown
 
@@ -106,9 +106,8 @@ def plan_markdown(run: RunState) -> str:
 
 def patch_markdown(patch: str) -> str:
     """Render the change of a repository, and how it is applied."""
-    fence = max([*re.findall(r"(?m)^[ +-]?(`{3,})", patch), "``"], key=len) + "`"
     how = "Nothing has been changed yet: `%explora apply` applies this patch, `%explora undo` undoes it."
-    return f"{fence}diff\n{patch}{fence}\n\n{how}"
+    return f"{fenced(patch.removesuffix(chr(10)), 'diff')}\n\n{how}"
 
 
 def solution_markdown(section: Section, outcome: Outcome | None, files: FilesKept | None, *, over: bool) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Passage, SourceKind
-from exploracoder_jupyter.trace.cells.escaped_text import clip, html, prose, span
+from exploracoder_jupyter.trace.cells.escaped_text import attribute, clip, html, prose, span
 
 _SOURCES: Final[dict[SourceKind, str]] = {
     "documentation": "documentation",
@@ -63,4 +63,4 @@ def _link(origin: str) -> str:
     shown = html(clip(origin, 200))
     if urlsplit(origin).scheme not in ("http", "https"):
         return f"<code>{shown}</code>" if shown else ""
-    return f'<a href="{html(origin)}" rel="noreferrer noopener">{shown}</a>'
+    return f'<a href="{attribute(origin)}" rel="noreferrer noopener">{shown}</a>'

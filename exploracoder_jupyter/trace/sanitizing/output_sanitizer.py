@@ -1,9 +1,10 @@
 """Sanitizes the outputs of sibling kernels for the user's notebook.
 
 The outputs of a candidate are written into the user's notebook and marked as trusted, so they must not contain active
-content: MIME types and HTML tags, attributes and style properties are restricted by allow-lists, SVG is rebuilt from
-known elements, Markdown has no raw HTML, and math has no commands that create links. What cannot be made safe is left
-out; its plain text stays. Sizes are limited, and a note marks each cut. Any input gives valid nbformat outputs.
+content: MIME types, HTML tags, attributes, style properties and TeX commands are restricted by allow-lists, SVG is
+rebuilt from known elements, and Markdown is rendered as HTML. What cannot be made safe is left out; its plain text
+stays, with a note if nothing else is left. Sizes are limited, and a note marks each cut. Any input gives valid nbformat
+outputs. `docs/trace-format.md` lists what happens to each type.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import binascii
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
@@ -30,6 +32,17 @@ _MAX_CELL: Final = 5_000_000
 """Maximum size of all outputs of a cell, in bytes of UTF-8."""
 _MAX_COUNT: Final = 200
 """Maximum number of outputs of a cell."""
+_FOR_PROGRAMS: Final = re.compile(r"application/vnd\.exploracoder\..*|text/llm\+plain")
+"""Types that no front end shows, so that nothing is lost without them."""
+_UNSAFE: Final = "it cannot be shown safely here"
+_NOTE: Final = re.compile(rf"\n?\[[^\[\]\n]{{1,400}} left out: (?:{_UNSAFE}|more than [\d,]+ bytes)\]")
+_LINK: Final = re.compile(r"<(?=[aA]\s)")
+"""What VS Code takes for a link in a traceback, where it renders all that stands between the tags as HTML."""
+
+
+def without_notes(text: str) -> str:
+    """Remove the notes on types that were left out, which earlier versions did not write beside plain text."""
+    return _NOTE.sub("", text)
 
 
 def sanitize(outputs: Sequence[Output]) -> tuple[Output, ...]:
@@ -61,13 +74,19 @@ def _sanitize_output(output: Output, limit: int) -> Output:
 
 def _error(output: Output, limit: int) -> Output:
     traceback = output.get("traceback")
-    lines = [_trim(_text(line), limit // 8) for line in traceback] if isinstance(traceback, list) else []
+    lines = (
+        [_without_links(_trim(_text(line), limit // 8)) for line in traceback] if isinstance(traceback, list) else []
+    )
     return {
         "output_type": "error",
-        "ename": _trim(_text(output.get("ename")), 1000) or "Error",
-        "evalue": _trim(_text(output.get("evalue")), limit // 8),
+        "ename": _without_links(_trim(_text(output.get("ename")), 1000)) or "Error",
+        "evalue": _without_links(_trim(_text(output.get("evalue")), limit // 8)),
         "traceback": [*_shorten_lines(lines, limit // 4)],
     }
+
+
+def _without_links(text: str) -> str:
+    return _LINK.sub("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", text)
 
 
 def _shorten_lines(lines: list[str], limit: int) -> list[str]:
@@ -88,17 +107,19 @@ def _rich(kind: str, output: Output, limit: int) -> Output:
         # part of the cells in existing traces: another wording would make them look edited
         note = f"[{omitted} left out: no room in this trace]"
         safe["text/plain"] = f"{safe.get('text/plain', '')}\n{note}".lstrip()
-    if not safe:
-        names = ", ".join(sorted(_text(name)[:60] for name in bundle)[:5]) or "no data"
-        large = any(_json_size(value) > limit for value in bundle.values())
-        why = f"more than {limit:,} bytes" if large else "it cannot be shown safely here"
-        safe["text/plain"] = f"[{names} left out: {why}]"
+    lost = [name for name in bundle if name != "text/plain" and not _FOR_PROGRAMS.fullmatch(name)]
+    if not safe or (lost and safe.keys() == {"text/plain"}):
+        names = ", ".join(sorted(re.sub(r"[\[\]\n]", "", _text(name)[:60]) for name in lost or bundle)[:5]) or "no data"
+        large = any(_json_size(bundle[name]) > limit for name in lost or bundle)
+        note = f"[{names} left out: {f'more than {limit:,} bytes' if large else _UNSAFE}]"
+        safe["text/plain"] = f"{without_notes(str(safe.get('text/plain', '')))}\n{note}".lstrip("\n")
     clean: Output = {"output_type": kind, "data": safe, "metadata": _image_sizes(output.get("metadata"), safe)}
     return {**clean, "execution_count": None} if kind == "execute_result" else clean
 
 
 def _safe_items(bundle: dict[str, JsonValue], limit: int) -> Iterator[tuple[str, JsonValue]]:
-    for mime, value in bundle.items():
+    # Markdown becomes HTML, unless there is HTML
+    for mime, value in sorted(bundle.items(), key=lambda item: item[0] == "text/markdown", reverse=True):
         if mime == "text/plain":
             yield mime, _trim(_text(value), limit)
         elif mime == "application/json" and _json_size(value) <= limit:
@@ -107,7 +128,7 @@ def _safe_items(bundle: dict[str, JsonValue], limit: int) -> Iterator[tuple[str,
             # check the size first, because the cost of cleaning grows with it
             safe = clean(text) if len(text := _text(value)) <= limit else None
             if safe is not None and len(safe.encode()) <= limit:
-                yield mime, safe
+                yield _SHOWN_AS.get(mime, mime), safe
 
 
 def _base64(signature: bytes) -> Callable[[str], str | None]:
@@ -131,6 +152,7 @@ _CLEANERS: dict[str, Callable[[str], str | None]] = {
     "image/gif": _base64(b"GIF8"),
     "image/svg+xml": safe_svg,
 }
+_SHOWN_AS: Final = {"text/markdown": "text/html"}
 
 
 def _image_sizes(metadata: JsonValue, data: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -129,8 +129,9 @@ function mimeText(output: IOutput, mime: string): string {
   return [data?.[mime] ?? ''].flat().join('');
 }
 
+/** The text as HTML that contains neither tags nor formulas, whose delimiters take effect only in the same element. */
 function escapeHtml(text: string): string {
   const node = document.createElement('span');
   node.textContent = text;
-  return node.innerHTML;
+  return node.innerHTML.replace(/[$\\]/g, '<span>$&</span>');
 }

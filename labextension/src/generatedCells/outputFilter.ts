@@ -1,13 +1,13 @@
 /**
  * The final filter before outputs are trusted. They were sanitized when they were recorded; only MIME types that can be
- * sanitized pass here.
+ * sanitized pass here. Markdown is not among them: the sanitizer renders it as HTML, because JupyterLab draws diagrams
+ * from its fences and loads what these name.
  */
 import type { IMimeBundle, IOutput } from '@jupyterlab/nbformat';
 
 const ALLOWED_TYPES = new Set([
   'text/plain',
   'text/html',
-  'text/markdown',
   'text/latex',
   'image/png',
   'image/jpeg',

@@ -1,5 +1,6 @@
 """The magics in real kernels, with an engine that speaks the protocol and explores nothing."""
 
+import copy
 import json
 import sys
 import time
@@ -400,6 +401,12 @@ def test_a_recorded_candidate_shows_its_recorded_outputs_again_or_says_that_it_h
     for cell in candidates:
         assert trace_kernel.outputs(cell.source, cell.id) == cell.outputs
     cell = next(cell for cell in candidates if cell.source.startswith("%%explored 1.2"))
+    foreign = copy.deepcopy(cell)
+    foreign.id, bundle = "foreign", {"text/plain": "x", "text/html": "<b>y</b><script>z()</script>"}
+    foreign.outputs = [nbformat.v4.new_output("display_data", bundle | {"text/vnd.mermaid": "flowchart LR"})]
+    nbformat.write(nbformat.v4.new_notebook(cells=[*cells, foreign]), trace_kernel.folder / "trace.ipynb")
+    [shown] = trace_kernel.outputs(foreign.source, foreign.id)
+    assert shown["data"] == {"text/plain": "x", "text/html": "<b>y</b>"}
     expected = [{"output_type": "stream", "name": "stdout", "text": "Candidate 1.2, recorded, not run here.\n"}]
     assert trace_kernel.outputs(cell.source + "\n# edited", cell.id) == expected
     assert trace_kernel.outputs(cell.source, "another") == expected

@@ -148,3 +148,25 @@ async def test_displays_of_a_cell_together_are_bounded(branch):
     lines = observation.text.splitlines()
     assert lines.count("Slow") == 20
     assert lines.count("  (to tell more takes too long)") in (1, 2)
+
+
+SURROGATES = {
+    "print('a\\ud800b')": ("stream", "a\\ud800b"),
+    "sys.stderr.write('c\\udcffd'); None": ("stream", "c\\udcffd"),
+    "display({'text/plain': 'q\\ud800', 'text/html': '<b>\\ud800</b>'}, raw=True)": ("display_data", "q\\ud800"),
+    "class A:\n    def __repr__(self):\n        return 'r\\ud800'\nA()": ("execute_result", "r\\ud800"),
+}
+
+
+@pytest.mark.parametrize("code", SURROGATES)
+async def test_lone_surrogates_are_shown_as_escapes(branch, code):
+    observation = await run(branch, f"import sys\n{code}")
+    [output] = observation.outputs
+    kind, text = SURROGATES[code]
+    assert output["output_type"] == kind
+    assert (output.get("text") or output["data"]["text/plain"]).strip() == text
+
+
+async def test_errors_with_lone_surrogates_keep_their_name(branch):
+    observation = await branch.run("raise ValueError('e\\ud800')", timeout=patience(_SECONDS))
+    assert observation.error.headline == "ValueError: e\\ud800"

@@ -1,15 +1,33 @@
 import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.cli.display import standard_streams
+from exploracoder_jupyter.cli.display.search_text import print_results
 from exploracoder_jupyter.text.terminal_text import printable
 
 
 def test_control_characters_do_not_reach_a_terminal():
     assert printable("a\x1b[2Jb\tc\nd\x07\x9b") == "a�[2Jb\tc\nd��"
+
+
+ESCAPES = "\x1b[2J\x1b]0;title\x07 \x1b]52;c;AAAA\x1b\\ \x9b31m \x7f\x08 \r over"
+
+
+def test_escape_sequences_do_not_pass_a_pipe(capsys):
+    row = {"path": ESCAPES, "signature": ESCAPES, "description": ESCAPES, "deprecated": ESCAPES, "returns": ESCAPES}
+    row |= {"parameters": [dict.fromkeys(("name", "type", "about", "default"), ESCAPES)], "examples": [ESCAPES]}
+    libraries = [{"name": ESCAPES, "version": "1", "cached": True}]
+    print_results({"results": [row], "libraries": libraries, "apis": 1, "seconds": 0.0}, details=True)
+    standard_streams.print_code(f"x = '{ESCAPES}'\n\tüber　x")
+    standard_streams.print_code(f"+{ESCAPES}", "diff")
+    captured = capsys.readouterr()
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", captured.out + captured.err)
+    assert "�[2J" in captured.out
+    assert "\n\tüber　x" in captured.out
 
 
 def test_json_is_the_only_thing_on_standard_output(capsys):

@@ -44,9 +44,11 @@ from tests.unit.factories import (
     stream,
 )
 from tests.unit.factories import state_after as after
+from tests.unit.texts import formulas
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 HOSTILE = "</div><script>f()</script><img src=x onerror='f()'></div></div><iframe srcdoc='f()'></iframe>\"'&"
+HOSTILE += "$\\style{cursor:url(//host/x),auto}{x}$ \\(\\style{cursor:url(//host/x),auto}{x}\\)"
 START = started()
 PLAN = planned("Make a graph", "Count <nodes>")
 RUNNING = (START, PLAN, SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "x"))
@@ -167,6 +169,7 @@ def test_nothing_in_it_can_act_whatever_a_task_a_model_or_an_output_says():
     seen = Elements(page)
     assert not seen.tags & {"script", "iframe"} and not any(name.startswith("on") for name in seen.attributes)
     assert page.count("<div") == page.count("</div>")
+    assert not formulas(page)
 
 
 def test_it_has_the_colours_of_the_theme_and_a_live_region_where_no_page_has_one():

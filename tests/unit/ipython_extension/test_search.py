@@ -11,9 +11,10 @@ from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.ipython_extension import tab_completion
 from exploracoder_jupyter.ipython_extension.searching.search_magic import SearchTarget, parse_search_line
 from exploracoder_jupyter.ipython_extension.searching.search_results import Hit, Results, SearchedLibrary, parse_results
+from tests.unit.texts import formulas
 
 LAST = SearchTarget("networkx", {"sandbox": {"kernel": "other"}})
-HOSTILE = '<script>alert("x")</script>\' onclick="y" \x1b[2J &amp;'
+HOSTILE = '<script>alert("x")</script>\' onclick="y" \x1b[2J &amp; $\\style{cursor:url(//host/x),auto}{x}$ \\(x\\)'
 WHOLE = Hit(
     path="lib.flow.compute",
     signature="(graph, weight=None)",
@@ -198,6 +199,7 @@ def test_html_has_no_script_and_every_text_is_escaped():
     assert not {"script", "style", "link", "img", "a"} & set(shown.names)
     assert {name for name, _ in shown.attributes} <= {"style", "class", "open", "tabindex", "role", "aria-label"}
     assert shown.text.count('<script>alert("x")</script>') >= 12
+    assert not formulas(results._repr_html_())
 
 
 def test_only_the_first_entry_is_unfolded_and_a_long_list_is_cut():

@@ -1,13 +1,22 @@
 """How a heading describes the candidates, in one line."""
 
+import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from exploracoder_jupyter.core.events import CandidateSelected, RunFinished, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Selection, Usage, Verdict
-from exploracoder_jupyter.trace.cells.cell_markdown import cost_table
+from exploracoder_jupyter.export.markdown_html import generated_html
+from exploracoder_jupyter.text.markup_escaping import fenced
+from exploracoder_jupyter.trace.cells.cell_markdown import cost_table, patch_markdown
+from exploracoder_jupyter.trace.cells.escaped_text import html, prose
 from tests.unit.factories import failed, finished, planned, proposed, ran, started
+from tests.unit.texts import formulas
 from tests.unit.trace.views import viewed, with_role
 
 
@@ -32,6 +41,42 @@ def wrote(observed, *files):
 )
 def test_files_that_a_candidate_wrote_are_named_in_one_clause(observed, files, words):
     assert words in heading(wrote(observed("1.1"), *files))
+
+
+FORMULAS = [
+    "$\\style{cursor:url(//host/x),auto}{x}$",
+    "$$\\style{cursor:url(//host/x),auto}{x}$$",
+    "\\(\\style{cursor:url(//host/x),auto}{x}\\)",
+    "\\begin{equation}\\style{cursor:url(//host/x),auto}{x}\\end{equation}",
+    "&#36;&bsol;style{cursor:url(//host/x),auto}{x}&dollar;",
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("escaped", [prose, html])
+def test_formulas_in_foreign_text_stay_text(escaped, text):
+    """A front end looks for formulas in the page, after entities have been decoded."""
+    markup = generated_html(escaped(text))
+    assert unescape(re.sub(r"<[^>]*>", "", markup)).strip() == text
+    assert not formulas(markup)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["```", "  ```", " ````", "\t```", "+```\n</pre><img src=x>", " ``` ~~~", "`" * 30, "~~~", "  ~~~~", "`````\r# x"],
+)
+def test_patches_stay_inside_their_fence(line):
+    patch = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n {line}\n+# Outside <img src=x>\n"
+    fence, *after = MarkdownIt("commonmark").parse(patch_markdown(patch))
+    assert (fence.type, fence.info, fence.content) == ("fence", "diff", patch.replace("\r", "\n"))
+    assert [token.type for token in after] == ["paragraph_open", "inline", "paragraph_close"]
+
+
+@given(st.lists(st.sampled_from(["`", "~", " ", "\n", "\t", "\r", ">", "- ", "a", "    "]), max_size=40).map("".join))
+def test_whatever_is_fenced_stays_inside(code):
+    [fence] = MarkdownIt("commonmark").parse(fenced(code, "py`thon"))
+    assert fence.info == "python"
+    assert fence.content.rstrip("\n") == re.sub(r"\r\n?", "\n", code).rstrip("\n")
 
 
 def first_source(role, *events):

@@ -1,6 +1,7 @@
 """What candidates display, made safe: allow-lists, caps, and valid nbformat whatever comes in."""
 
 import base64
+import html
 import json
 import re
 import time
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
 from tests.patience import patience
 from tests.unit.factories import shown, stream
+from tests.unit.texts import formulas
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
 
@@ -25,6 +27,10 @@ def data_of(**bundle):
 
 def html_of(text):
     return data_of(text_plain="plain", text_html=text).get("text/html")
+
+
+def left_out(*names):
+    return f"[{', '.join(names)} left out: it cannot be shown safely here]"
 
 
 @pytest.mark.parametrize(
@@ -48,16 +54,61 @@ def html_of(text):
         "<base href='https://example.org'>",
         "<object data='https://example.org'></object><embed src='https://example.org'>",
         "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
-        "<p>$\\href{javascript:alert(1)}{x}$</p>",
-        "<p>$\\hre<b></b>f{javascript:alert(1)}{x}$</p>",
         "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     ],
 )
 def test_html_cannot_act_fetch_or_cover(bad):
     clean = html_of(f"<p>kept</p>{bad}") or ""
     active = r"<(script|style|iframe|form|input|button|svg|meta|base|object|embed|math)|\bon\w+=|javascript:"
-    assert not re.search(active + r"|example\.org|position|jp-|id=|data:", re.sub(r"\$.*\$", "", clean), re.IGNORECASE)
-    assert "\\href" not in re.sub(r"<[^>]*>", "", clean)
+    assert not re.search(active + r"|example\.org|position|jp-|id=|data:", clean, re.IGNORECASE)
+
+
+ACTING_TEX = [
+    "$\\href{javascript:alert(1)}{x}$",
+    "$\\hre<wbr>f{javascript:alert(1)}{x}$",
+    "$\\style{cursor:url(//host/x),auto}{x}$",
+    "$\\style {cursor:url(//host/x),auto}{x}$",
+    "\\(\\newcommand{\\q}{\\style}\\q{cursor:url(//host/x),auto}{x}\\)",
+    "$\\let\\q=\\style \\q{cursor:url(//host/x),auto}{x}$",
+    "\\begin{equation}\\def\\q{\\style}\\q{cursor:url(//host/x),auto}{x}\\end{equation}",
+    "$\\\\\\style{cursor:url(//host/x),auto}{x}$",
+    "&#36;&bsol;style{cursor:url(//host/x),auto}{x}&dollar;",
+    "$\\includegraphics{//host/x}$",
+    "$\\require{//host/x}$",
+    "$\\bbox[background:url(//host/x)]{x}$",
+    "$\\undefinedhere{x}$",
+]
+
+
+@pytest.mark.parametrize("tex", ACTING_TEX)
+@pytest.mark.parametrize("kind", ["text/html", "text/markdown"])
+def test_formulas_that_may_act_stay_text(kind, tex):
+    clean = data_of(**{kind: f"So {tex}, and $x$.", "text/plain": "plain"})["text/html"]
+    assert not formulas(clean)
+    text = html.unescape(re.sub("<[^>]*>", "", clean))
+    assert html.unescape(tex).replace("<wbr>", "") in text.replace("<wbr>", "")
+    again = data_of(text_html=clean)["text/html"]
+    assert again == clean
+
+
+@pytest.mark.parametrize("tex", [tex for tex in ACTING_TEX if "<wbr>" not in tex])
+def test_latex_that_may_act_gives_way(tex):
+    said = "plain\n[text/latex left out: it cannot be shown safely here]"
+    assert data_of(text_latex=tex, text_plain="plain") == {"text/plain": said}
+
+
+@pytest.mark.parametrize(
+    "tex",
+    [
+        r"$\displaystyle \int\limits_{-\infty}^{\infty} e^{- x^{2}}\, dx$",
+        r"$$\left[\begin{matrix}x & y\\c & \operatorname{floor}{\left(x \right)}\end{matrix}\right]$$",
+        r"\begin{equation}\hat{H}\ket{\psi} = E \ket{\psi}, \text{for all } \$5\end{equation}",
+    ],
+)
+def test_formulas_of_symbols_are_typeset(tex):
+    assert data_of(text_latex=tex)["text/latex"] == tex
+    assert tex in html.unescape(html_of(f"<p>{html.escape(tex)}</p>"))
+    assert f"<samp>{html.escape(tex)}</samp>" in data_of(text_markdown=f"So {tex}.")["text/html"]
 
 
 def test_html_tables_keep_their_looks():
@@ -78,8 +129,13 @@ def test_html_keeps_links_and_inline_images():
 
 def test_html_of_which_nothing_visible_is_left_gives_way_to_plain_text():
     assert data_of(text_plain="Figure()", text_html="<div id=p></div><script>draw()</script>") == {
-        "text/plain": "Figure()"
+        "text/plain": f"Figure()\n{left_out('text/html')}"
     }
+
+
+def test_outside_images_leave_a_note():
+    clean = html_of("<p>a <img src='https://example.org/x.png' alt='the logo'> b</p>")
+    assert clean == "<p>a <em>[image left out: it is not in the notebook]</em> b</p>"
 
 
 def test_html_that_would_take_minutes_to_parse_is_left_out_at_once():
@@ -92,20 +148,37 @@ def test_html_that_would_take_minutes_to_parse_is_left_out_at_once():
 @pytest.mark.parametrize(
     "mime",
     [
+        "application/geo+json",
         "application/javascript",
+        "application/pdf",
+        "application/vnd.bokehjs_load.v0+json",
+        "application/vnd.dataresource+json",
         "application/vnd.jupyter.widget-view+json",
         "application/vnd.plotly.v1+json",
-        "application/vnd.exploracoder.cell+json",
-        "application/vnd.exploracoder.schema+plain",
-        "text/llm+plain",
+        "application/vnd.vega.v5+json",
+        "application/vnd.vegalite.v5+json",
+        "audio/wav",
+        "image/webp",
+        "text/vnd.mermaid",
         "text/x-unknown",
+        "video/mp4",
     ],
 )
-def test_types_that_act_are_left_out_and_plain_text_stays(mime):
+def test_types_that_act_give_way_and_say_so(mime):
+    output = {"output_type": "display_data", "data": {mime: "x", "text/plain": "plain"}, "metadata": {}}
+    assert sanitize([output])[0]["data"] == {"text/plain": f"plain\n{left_out(mime)}"}
+    output["data"]["image/png"] = PNG
+    assert sanitize([output])[0]["data"] == {"text/plain": "plain", "image/png": PNG}
+    output["data"] = {mime: "x"}
+    assert sanitize([output])[0]["data"] == {"text/plain": left_out(mime)}
+
+
+@pytest.mark.parametrize(
+    "mime", ["application/vnd.exploracoder.cell+json", "application/vnd.exploracoder.schema+plain", "text/llm+plain"]
+)
+def test_types_for_programs_are_left_out_silently(mime):
     output = {"output_type": "display_data", "data": {mime: "x", "text/plain": "plain"}, "metadata": {}}
     assert sanitize([output])[0]["data"] == {"text/plain": "plain"}
-    del output["data"]["text/plain"]
-    assert sanitize([output])[0]["data"] == {"text/plain": f"[{mime} left out: it cannot be shown safely here]"}
 
 
 def test_images_are_kept_if_they_are_images():
@@ -143,12 +216,31 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/19
         "<animate attributeName='href' to='javascript:alert(1)'/>",
         "<set attributeName='onload' to='alert(1)'/>",
         "<rect xml:base='https://example.org'/>",
+        "<rect style='fill: red; background-image: image-set(\"https://example.org/x\" 1x)'/>",
+        "<rect style='cursor: url(https://example.org/x), auto'/>",
+        "<rect style='mask-image: src(\"https://example.org/x\")'/>",
+        "<rect filter='image-set(\"https://example.org/x\" 1x)'/>",
+        "<style>rect {background: image-set('https://example.org/x' 1x)}</style>",
+        "<style>rect {fill: u/**/rl(https://example.org/x)}</style>",
+        '<style>a {font-family: "} b "; fill: url(https://example.org/x); " {fill: red}</style>',
+        "<style>@font-face {font-family: x; src: url(https://example.org/x)}</style>",
+        "<feImage href='https://example.org/x.png'/>",
+        "<filter><feImage xlink:href='https://example.org/x.png'/></filter>",
+        "<?xml-stylesheet href='https://example.org/x.css'?>",
+        "<metadata><x xmlns='http://www.w3.org/1999/xhtml'><img src='https://example.org/x'/></x></metadata>",
     ],
 )
 def test_svg_is_rebuilt_from_known_parts(bad):
     clean = data_of(**{"image/svg+xml": SVG.format(bad + "<circle r='2'/>")})["image/svg+xml"]
     assert '<circle r="2"' in clean
-    assert not re.search(r"script|foreign|onload|example|svg\+xml,|import|animate|<set", clean)
+    assert not re.search(r"script|foreign|onload|example|svg\+xml,|import|animate|<set|@|cursor|mask", clean)
+
+
+def test_svg_with_acting_formulas_gives_way():
+    bad = SVG.format("<text>$\\style{cursor:url(//host/x),auto}{x}$</text>")
+    assert data_of(**{"image/svg+xml": bad, "text/plain": "plot"}) == {
+        "text/plain": f"plot\n{left_out('image/svg+xml')}"
+    }
 
 
 def test_svg_of_plots_survives():
@@ -168,29 +260,51 @@ def test_svg_of_plots_survives():
     ["<svg", "<html/>", "<!DOCTYPE x [<!ENTITY a 'b'>]>" + SVG.format("&a;"), SVG.format("<g>" * 5000 + "</g>" * 5000)],
 )
 def test_svg_that_cannot_be_trusted_gives_way(bad):
-    assert data_of(**{"image/svg+xml": bad, "text/plain": "plot"}) == {"text/plain": "plot"}
+    assert data_of(**{"image/svg+xml": bad, "text/plain": "plot"}) == {
+        "text/plain": f"plot\n{left_out('image/svg+xml')}"
+    }
 
 
-def test_markdown_keeps_its_text_and_loses_its_html():
+def test_markdown_becomes_html_without_outside_images():
     clean = data_of(
-        text_markdown="# *Hi* [doc](https://example.org)\n<img src=x onerror=alert(1)> ![](http://x/y) a < b"
+        text_markdown="# *Hi* [doc](https://example.org)\n<img src=x onerror=alert(1)> ![](http://x/y) a < b ~~c~~"
     )
-    assert clean["text/markdown"] == (
-        "# *Hi* [doc](https://example.org)\n&lt;img src=x onerror=alert(1)> &#33;[](http://x/y) a < b"
+    assert list(clean) == ["text/html"]
+    assert clean["text/html"] == (
+        '<h1><em>Hi</em> <a href="https://example.org" rel="noopener noreferrer">doc</a></h1>\n'
+        "<p>&lt;img src=x onerror=alert(1)&gt; <em>[image left out: it is not in the notebook]</em> a &lt; b "
+        "<s>c</s></p>\n"
     )
+
+
+def test_html_is_preferred_to_markdown():
+    assert data_of(text_html="<b>x</b>", text_markdown="*x*") == {"text/html": "<b>x</b>"}
+    assert data_of(text_html="<script></script>", text_markdown="*x*") == {"text/html": "<p><em>x</em></p>\n"}
+
+
+@pytest.mark.parametrize(
+    "fence", ["```mermaid", "~~~mermaid", "````{.mermaid}", "> ```mermaid x=1", "- ```mermaid", "```geojson"]
+)
+def test_fences_lose_their_language(fence):
+    clean = data_of(text_markdown=f"{fence}\nflowchart LR\n")["text/html"]
+    assert re.search(r"<pre><code>(flowchart LR)?", clean)
+    assert not re.search("mermaid|geojson|class", clean)
 
 
 @pytest.mark.parametrize(
     "bad",
     ["[x](javascript:alert(1))", "[x](java\\\nscript\\:x)", "[x](&#106;avascript:x)", "[x]\n\n[x]: data:text/html,x"],
 )
-def test_markdown_that_links_to_code_gives_way(bad):
-    assert data_of(text_markdown=bad, text_plain="p") == {"text/plain": "p"}
+def test_markdown_does_not_link_to_code(bad):
+    assert "href" not in data_of(text_markdown=bad, text_plain="p")["text/html"]
 
 
-def test_latex_is_kept_unless_it_makes_links():
-    assert data_of(text_latex="$\\frac{1}{2} < x$")["text/latex"] == "$\\frac{1}{2} < x$"
-    assert "text/latex" not in data_of(text_latex="$\\href{javascript:alert(1)}{x}$")
+def test_tracebacks_have_no_html_links():
+    bad = "<a href='x'><img src='http://host/x'></a>"
+    error = {"output_type": "error", "ename": bad, "evalue": bad, "traceback": [bad, bad.upper()]}
+    [clean] = sanitize([error])
+    assert not re.search(r"<a\s", json.dumps(clean), re.IGNORECASE)
+    assert "‹a href='x'><img" in clean["evalue"]
 
 
 def test_json_is_kept_as_strict_json():
@@ -206,7 +320,8 @@ def test_json_nested_too_deeply_gives_way():
     for _ in range(100_000):
         value.append([])
         value = value[0]
-    assert data_of(application_json=deep, text_plain="deep") == {"text/plain": "deep"}
+    said = "deep\n[application/json left out: more than 1,000,000 bytes]"
+    assert data_of(application_json=deep, text_plain="deep") == {"text/plain": said}
 
 
 def test_a_flood_is_cut_and_says_so():
@@ -219,8 +334,9 @@ def test_a_flood_is_cut_and_says_so():
 
 def test_large_html_gives_way_and_says_so():
     large = "<b>x</b>" * 200_000
-    assert data_of(text_html=large, text_plain="x") == {"text/plain": "x"}
-    assert data_of(text_html=large) == {"text/plain": "[text/html left out: more than 1,000,000 bytes]"}
+    said = "[text/html left out: more than 1,000,000 bytes]"
+    assert data_of(text_html=large, text_plain="x") == {"text/plain": f"x\n{said}"}
+    assert data_of(text_html=large) == {"text/plain": said}
 
 
 def test_a_cell_has_a_size_and_a_count():

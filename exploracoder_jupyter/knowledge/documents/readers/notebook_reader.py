@@ -10,6 +10,7 @@ from dataclasses import replace
 from exploracoder_jupyter.knowledge.documents.document_set import Page
 from exploracoder_jupyter.knowledge.documents.readers import markdown_reader
 from exploracoder_jupyter.text.characters import encodable
+from exploracoder_jupyter.text.markup_escaping import fenced
 
 _MAGIC = re.compile(r"^[ \t]*[%!?].*$|^.*\?[ \t]*$", re.MULTILINE)
 
@@ -35,5 +36,4 @@ def _cells(cells: list[dict[str, object]]) -> Iterator[str]:
         if cell["cell_type"] == "markdown":
             yield text
         elif cell["cell_type"] == "code" and not text.startswith("%%") and (code := _MAGIC.sub("", text).strip()):
-            fence = "~~~~" if "```" in code else "```"
-            yield f"{fence}python\n{code}\n{fence}"
+            yield fenced(code, "python")

@@ -62,6 +62,20 @@ it('the card of a run whose kernel is gone has its last words', () => {
   });
 });
 
+it('formulas in the last words of a card stay text', () => {
+  says('Exploring statistics: Starting.');
+  const activity = 'It stopped at $\\style{x}{y}$.';
+  writeFinalStatus(book, runView({ status: 'stopped', activity }));
+  const data = outputs()[1].data as Record<string, string>;
+  const shown = document.createElement('div');
+  shown.innerHTML = data['text/html'];
+  expect(shown.textContent).toBe(activity);
+  const mark = '<span>$</span>';
+  expect(data['text/html']).toContain(
+    `${mark}<span>\\</span>style{x}{y}${mark}`
+  );
+});
+
 it('the card of a failed run looks like an error', () => {
   // Issue 14, item 24: it was in a neutral box.
   says('Exploring statistics: Starting.');
