@@ -95,10 +95,11 @@ class World:
 
     def harms(self, printed=""):
         """What has been harmed, in words. A port is tried out if one is `printed`."""
-        found = [f"lock on {path}" for path in self._locked_files()]
+        found = ["a lease"] * _has_lease(self.outside / "notes.txt")
         found += [f"file {path}" for path in self._mend_files()]
         found += [f"server {name}" for name, server in self._servers.items() if _was_reached(server)]
         found += [f"pipe {name}" for name, pipe in self._pipes.items() if _has_content(pipe)]
+        found += [f"lock of {path}" for path in self._files if _is_locked(path)]
         found += [f"port {port}" for port in re.findall(r"^port (\d+)", printed, re.MULTILINE) if _answers(int(port))]
         found += ["a device"] * self._device_was_written()
         alive = self._kernel.is_alive()
@@ -197,10 +198,6 @@ class World:
             self._files = self._everything()
         return changed
 
-    def _locked_files(self):
-        """Files that somebody has locked, or keeps others from opening."""
-        return [path for path in (self.home / "notes.txt", self.outside / "notes.txt") if _is_locked(path)]
-
     def _use_home(self):
         """Use a file with a secret name again and again, as a user's programs do."""
         while not self._ended.wait(0.2):
@@ -229,17 +226,12 @@ class World:
         return found
 
 
-def _is_locked(path):
+def _has_lease(path):
+    """Whether somebody delays others that open the file."""
     try:
-        file = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-    except BlockingIOError:  # a lease
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
     except BlockingIOError:
         return True
-    finally:
-        os.close(file)
     return False
 
 
@@ -278,6 +270,15 @@ def _answers(port):
 def _open_pipe(path):
     os.mkfifo(path)
     return os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+
+def _is_locked(path):
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _has_content(pipe):

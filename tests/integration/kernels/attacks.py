@@ -22,6 +22,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 given = {given!r}
 halves = {halves!r}
 into, out = os.pipe()
+file = None  # the lock of an earlier one ends
 def attempt(function, *arguments):
     try:
         return function(*arguments)
@@ -345,13 +346,11 @@ ATTACKS = {
         "lock a file in the home folder",
         "import fcntl; file = open(f'{given[\"home\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX)",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
-        alone=True,
     ),
     "lock-outside": Attack(
         "files",
         "lock a file elsewhere",
         "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX)",
-        alone=True,
     ),
     "lease": Attack(
         "files",
