@@ -358,7 +358,6 @@ ATTACKS = {
         "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt')\n"
         "signal.signal(signal.SIGIO, signal.SIG_IGN); fcntl.fcntl(file, 1024, fcntl.F_RDLCK)",
         _at(every=_FILTER),
-        alone=True,
     ),
     "interpreter": Attack(
         "files",
