@@ -1,9 +1,9 @@
 """Compiles the system call filter (seccomp) under which experiments run.
 
-Namespaces, mounts and Landlock do not cover every call that reaches beyond them: keyrings, sockets of other families,
-limits and priorities of other processes, and common escapes from containers. libseccomp generates the program once per
-run; the confined process installs it (`kernel_agent.confinement.syscalls.install_filter`). Calls that are not listed
-are allowed.
+Namespaces, mounts and Landlock do not cover every call that reaches beyond them: keyrings, sockets, limits and
+priorities of other processes, memory that no process owns, and common escapes from containers. libseccomp generates the
+program once per run; the confined process installs it (`kernel_agent.confinement.syscalls.install_filter`). Calls that
+are not listed are allowed.
 
 A branch in namespaces must be able to fork a branch in further namespaces, and a filter cannot distinguish our code
 from a candidate's. It therefore allows `unshare` only if the unused registers of the call contain a *permit*: words
@@ -75,8 +75,8 @@ only name itself, as 0: a filter cannot know the ids of the processes that will 
 _ONE_PROCESS: Final = (("setpriority", 0, 0), ("ioprio_set", 0, 1))
 """Calls that can also change all processes of a group or a user, with the argument and its value for one process."""
 _SCHEDULING: Final = "sched_setscheduler"
-"""The C library calls it with the id of a thread. ZeroMQ gives each of its threads the usual policy (0), and aborts if
-that fails: for another id than 0, it has no effect."""
+"""The C library calls it with the id of a thread. ZeroMQ gives each of its threads the policy that it has already, and
+aborts if that fails: with another id than 0, the call has no effect."""
 _CORE_SCHEDULING: Final = 62
 _METADATA_CALLS: Final = (
     "chown", "fchown", "lchown", "fchownat", "setxattr", "lsetxattr", "fsetxattr", "setxattrat", "removexattr",
@@ -181,8 +181,7 @@ class _Rules:
 def _add_neighbours(rules: _Rules) -> None:
     """Deny what changes other processes, for those that can see them."""
     rules.deny(errno.EPERM, *_SYSTEM_V)
-    rules.deny_if(0, _SCHEDULING, rules.differs(0, 0), rules.has(1, _INT, 0))
-    rules.deny_if(errno.EPERM, _SCHEDULING, rules.differs(0, 0), rules.exceeds(1, 0))
+    rules.deny_if(0, _SCHEDULING, rules.differs(0, 0))
     for call, *positions in _PROCESS_ARGUMENTS:
         rules.deny_if(errno.EPERM, call, *(rules.differs(position, 0) for position in positions))
     for call, position, value in _ONE_PROCESS:

@@ -861,15 +861,17 @@ stopped. This page is generated from the table of the tests, `tests/integration/
 `rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run
 states which level it has, and `--isolation require` refuses to run below them. The other levels are what remains where
 a machine denies namespaces (as many containers do) and, for `fork-limits`, Landlock too: they are tested with these
-calls really denied. Each attack is tried as root; as an ordinary user, too, at the full levels, and at the others if it
-tries to escape. If that makes a difference, the cell has both. **open** means that the attack succeeds.
+calls really denied. Each attack is tried as root and as an ordinary user. If that makes a difference, the cell has
+both. **open** means that the attack succeeds, as seen from outside: in the log of the server, in the file, in the state
+of the process; nothing that the candidate reports counts, except what it has read.
 
 None of this is a boundary against an author who targets you: it is damage control for code that a model wrote. A branch
 forked from a live kernel contains whatever is in that kernel's memory, including keys in variables. If you do not trust
 the library or the model, run the whole of Jupyter in a container or a virtual machine.
 
 One of these means can be missing at a level: the *system call filter* needs libseccomp, which nearly every Linux has.
-A run without it states so in its description of the isolation; attacks that only the filter stops are then open. A
+A run without it states so in its description of the isolation; attacks that only the filter stops are then open.
+*Landlock* refuses TCP from Linux 6.7 (before, the filter does), and signals and abstract UNIX sockets from 6.12. A
 selected branch is forked once more, by code that is in its own memory: a candidate that takes over that code can enter
 a user namespace. It finds no writable `/proc` and no control groups there (`test_confine.py`)."""
 
