@@ -27,10 +27,9 @@ _END_SECONDS: Final = 3.0
 _FOLLOW_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
 _BLOCK: Final = 512
-_NAMELESS_MAPPING: Final = re.compile(
-    rb"^([0-9a-f]+)-([0-9a-f]+) ..[-x]s ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) .*\(deleted\)$", re.MULTILINE
-)
-"""A shared mapping of what has no path, in `/proc/PID/maps`: start, end, offset, device, inode."""
+_DELETED: Final = b" (deleted)"
+_SHARED_MAPPING: Final = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) ..[-x]s ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) ")
+"""A line of `/proc/PID/maps`: start, end, offset, device, inode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +170,12 @@ def _nameless_files(pid: int, device: int) -> Iterator[tuple[int, int]]:
 
 
 def _nameless_mappings(pid: int, device: int) -> Iterator[tuple[int, int]]:
-    for found in _NAMELESS_MAPPING.findall(Path(f"/proc/{pid}/maps").read_bytes()):
-        start, end, offset, major, minor = (int(number, 16) for number in found[:5])
-        if os.makedev(major, minor) == device:
-            yield int(found[5]), offset + end - start
+    lines = Path(f"/proc/{pid}/maps").read_bytes().split(b"\n")
+    for found in (_SHARED_MAPPING.match(line) for line in lines if line.endswith(_DELETED)):
+        if found is not None:
+            start, end, offset, major, minor = (int(number, 16) for number in found.groups()[:5])
+            if os.makedev(major, minor) == device:
+                yield int(found[6]), offset + end - start
 
 
 @cache
