@@ -182,11 +182,17 @@ class World:
         folders = (self.home, self.beside, self.outside)
         paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
         kept = [path for path in paths if path.parent.name != "runtime" and path.name != SECRET]
-        return {path: (path.read_bytes(), path.stat().st_ctime_ns) for path in kept}
+        return {path: (path.read_bytes(), path.stat().st_nlink, path.stat().st_ctime_ns) for path in kept}
 
     def _mend_files(self):
-        """Restore what was changed: content, or anything else about it, which the time of the change shows."""
+        """Restore what was changed: content, or anything else about it, which the time of the change shows.
+
+        A link to a file changes that time, too, and again when a branch ends that has one.
+        """
         now = self._everything()
+        same = {path for path, (_, links, _) in self._files.items() if links != now.get(path, (b"", links))[1]}
+        same = {path for path in same if now[path][0] == self._files[path][0]}
+        self._files |= {path: now[path] for path in same}
         changed = [path for path in {**now, **self._files} if now.get(path) != self._files.get(path)]
         for path in changed:
             if path in self._files:

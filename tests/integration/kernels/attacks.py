@@ -401,7 +401,7 @@ ATTACKS = {
     "device-elsewhere": Attack(
         "machine",
         "write to a device through a file outside `/dev`",
-        "with open(given['device'], 'wb', 0) as file: file.write(given['mark'].encode())",
+        "with open(given['device'], 'wb', 0) as file: file.write(given['mark'].encode() + b'\\n')",
         _at(mounts="devices in `/dev` alone", fork_landlock=_LANDLOCK),
         needs="given['device']",
         root_only=True,
