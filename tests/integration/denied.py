@@ -46,6 +46,7 @@ def deny(*, namespaces: bool, landlock: bool) -> None:
         OSError: the system has no such filters.
     """
     rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, pyseccomp.ALLOW)  # calls of 32-bit programs are not for this to stop
     for call in _LANDLOCK if landlock else ():
         rules.add_rule(pyseccomp.ERRNO(errno.ENOSYS), call)
     if namespaces:

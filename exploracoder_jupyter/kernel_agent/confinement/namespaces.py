@@ -53,6 +53,7 @@ _NAMESPACES = (
 _MOUNT_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
 _PROC_FLAGS = _MOUNT_FLAGS | syscalls.MS_NOEXEC
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_MASK = "/dev/null"
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
@@ -62,8 +63,11 @@ class _MountStep:
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target
         shown = kind in ("bind", "device") and os.path.exists(source)
-        self.tree = syscalls.clone_tree(source) if shown else None
+        self.tree = syscalls.clone_tree(_MASK if kind == "null" else source) if shown or kind == "null" else None
         """A clone of the mount to show, from before anything is mounted over it."""
+        named = _DEVICES if kind == "dev" else ()
+        self.devices = {name: syscalls.clone_tree(path) for name in named if os.path.exists(path := f"/dev/{name}")}
+        """Clones of the devices that every program needs."""
 
 
 def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | None = None) -> None:
@@ -203,16 +207,16 @@ def _mount_step(step: _MountStep) -> None:
     match step.kind:
         case "tmpfs":
             syscalls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
-        case "null":
-            syscalls.attach(syscalls.clone_tree("/dev/null"), target)
+        case "null" if step.tree is not None:
+            syscalls.attach(step.tree, target)
         case "proc":
             syscalls.mount("proc", target, "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
         case "dev":
-            _make_devices(target)
+            _make_devices(target, step.devices)
         case "home":
             syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{source}"), _ensure_exists(target))
         case "bind" | "device" if step.tree is not None:
-            syscalls.make_read_only(step.tree)  # devices in it stay writable
+            syscalls.make_read_only(step.tree, devices=step.kind == "device")
             syscalls.attach(step.tree, _ensure_exists(target, like=step.tree))
 
 
@@ -227,11 +231,10 @@ def _ensure_exists(target: str, *, like: int | None = None) -> str:
     return target
 
 
-def _make_devices(folder: str) -> None:
-    """Mount a `/dev` with the few devices that every program needs."""
-    devices = [(name, syscalls.clone_tree(f"/dev/{name}")) for name in _DEVICES if os.path.exists(f"/dev/{name}")]
+def _make_devices(folder: str, devices: dict[str, int]) -> None:
+    """Mount a `/dev` with these devices."""
     syscalls.mount("tmpfs", folder, "tmpfs", syscalls.MS_NOSUID, "size=1m,mode=755")
-    for name, tree in devices:
+    for name, tree in devices.items():
         syscalls.attach(tree, _ensure_exists(f"{folder}/{name}", like=tree))
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{target}", f"{folder}/{name}")

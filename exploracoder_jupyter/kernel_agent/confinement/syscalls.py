@@ -133,9 +133,13 @@ def attach(tree: int, target: str) -> None:
         os.close(tree)
 
 
-def make_read_only(mount_point: str | int, *, recursive: bool = True) -> None:
-    """Make a mount (a path, or a result of `clone_tree`) read-only, by default with the mounts below it."""
-    attr = _MountAttr(attr_set=MS_RDONLY)
+def make_read_only(mount_point: str | int, *, recursive: bool = True, devices: bool = False) -> None:
+    """Make a mount (a path, or a result of `clone_tree`) read-only, by default with the mounts below it.
+
+    A read-only mount does not keep anybody from writing to a device in it: unless it is to have `devices`, none of them
+    can be opened.
+    """
+    attr = _MountAttr(attr_set=MS_RDONLY if devices else MS_RDONLY | MS_NODEV)
     directory, path = (_AT_FDCWD, os.fsencode(mount_point)) if isinstance(mount_point, str) else (mount_point, b"")
     flags = (_AT_RECURSIVE if recursive else 0) | (0 if isinstance(mount_point, str) else _AT_EMPTY_PATH)
     size = ctypes.c_size_t(ctypes.sizeof(attr))

@@ -24,6 +24,8 @@ MAX_COPIED_BYTES = 256 * 2**20
 """Bytes of shared memory that are copied, in total for one process."""
 
 _MAP_FIXED = 0x10
+_MOVE_TO_ADDRESS = 0b11  # MREMAP_MAYMOVE, MREMAP_FIXED
+_NOWHERE = ctypes.c_void_p(-1).value
 _MAP_NORESERVE = 0x4000
 _DELETED = " (deleted)"
 _TOO_LARGE = f"more than {MAX_COPIED_BYTES // 2**20} MB are not copied"
@@ -32,6 +34,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
 _libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+_libc.mremap.restype = ctypes.c_void_p
+_libc.mremap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,27 +134,37 @@ def _detach(parts: list[_SharedMapping], *, may_copy: bool) -> tuple[str, bool]:
 
 
 def _map_copy(parts: list[_SharedMapping]) -> None:
-    """Map a copy in memory, still shared, so that processes started from here share it with this one."""
-    copy = os.memfd_create("shared", os.MFD_CLOEXEC)
+    """Map a copy in memory, still shared, so that processes started from here share it with this one.
+
+    The copy never has a descriptor: experiments, some of which fork, may not make files in memory.
+    """
+    size = max(part.offset + part.size for part in parts)
+    flags = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+    copy = _libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
+    if copy == _NOWHERE:
+        raise OSError(ctypes.get_errno(), "cannot be copied", parts[0].name)
+    memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.ftruncate(copy, max(part.offset + part.size for part in parts))
         for part in parts:
-            _write_content(part, copy)
-        for part in parts:
-            _map_at_address(part, copy, mmap.MAP_SHARED)
+            _read_content(part, memory, copy + part.offset)
+        for part in parts:  # an old size of 0 maps shared memory once more
+            moved = _libc.mremap(copy + part.offset, 0, part.size, _MOVE_TO_ADDRESS, part.start)
+            if moved != part.start or _libc.mprotect(part.start, part.size, part.protection):
+                raise OSError(ctypes.get_errno(), "cannot be mapped again", part.name)
     finally:
-        os.close(copy)
+        os.close(memory)
+        _libc.munmap(copy, size)
 
 
-def _write_content(part: _SharedMapping, copy: int) -> None:
-    """Write what is readable; `pwrite` turns a hole in the mapping into an error instead of a crash."""
-    memory = memoryview((ctypes.c_char * part.size).from_address(part.start))
-    written = 0
-    while written < part.size:
+def _read_content(part: _SharedMapping, memory: int, target: int) -> None:
+    """Read the part through a file, which turns a hole in the mapping into an error instead of a crash."""
+    copy = memoryview((ctypes.c_char * part.size).from_address(target))
+    done = 0
+    while done < part.size:
         try:
-            written += os.pwrite(copy, memory[written:], part.offset + written)
+            done += os.preadv(memory, [copy[done:]], part.start + done)
         except OSError as error:
-            if error.errno == errno.EFAULT and (written or not part.protection & mmap.PROT_READ):
+            if error.errno == errno.EIO and (done or not part.protection & mmap.PROT_READ):
                 return  # beyond the end of a truncated file, or memory that is not readable at all
             raise
 

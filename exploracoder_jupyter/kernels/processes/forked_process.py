@@ -73,14 +73,19 @@ class ForkedProcess:
         poll.register(self.process, select.POLLIN)
         return not poll.poll(0)
 
-    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
+    def usage(self, *, max_processes: int, shared: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; memory counts beyond what the process had when it was forked."""
-        use = self._census.measure(max_processes=max_processes, recount_above=recount_above + self._base)
+        recount_above += self._base
+        use = self._census.measure(max_processes=max_processes, shared=shared, recount_above=recount_above)
         return TreeUsage(use.processes, max(0, use.memory - self._base))
 
     def unshared_memory(self) -> int:
         """Bytes of memory that ending it would free, including its files where they are in memory."""
         return self._census.unshared_memory() + self._files_in_memory()
+
+    def deleted_bytes(self, device: int) -> int:
+        """Bytes of files on this device that it has deleted and still uses."""
+        return self._census.deleted_bytes(device)
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone; forks of it live on."""

@@ -12,8 +12,10 @@ import math
 import os
 import re
 import signal
-from collections.abc import Callable, Collection, Iterable
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,10 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _END_SECONDS: Final = 3.0
 _FOLLOW_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
+_BLOCK: Final = 512
+_DELETED: Final = b" (deleted)"
+_SHARED_MAPPING: Final = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) ..[-x]s ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) ")
+"""A line of `/proc/PID/maps`: start, end, offset, device, inode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class TreeUsage:
 
     processes: int
     memory: int
-    """Bytes of memory that its processes do not share with others."""
+    """Bytes of memory that its processes do not share with others, and of memory that they share without a file."""
 
 
 class ProcessTree:
@@ -45,16 +51,20 @@ class ProcessTree:
         self._seen: dict[int, psutil.Process] = {}
         self._others = others
 
-    def measure(self, *, max_processes: int, recount_above: float = math.inf) -> TreeUsage:
+    def measure(self, *, max_processes: int, shared: int = 0, recount_above: float = math.inf) -> TreeUsage:
         """Measure the tree; stop after finding more than `max_processes` processes.
 
-        Memory beyond `recount_above` bytes is measured again with a slower method that counts pages shared by forks
-        once.
+        `shared`: bytes of memory of the machine that may be shared memory of this tree. Where that could make a
+        difference, beyond `recount_above` bytes, memory is measured again with slower methods: one finds shared memory,
+        the other counts pages shared by forks once.
         """
         found = self._members(max_processes)
-        memory = sum(map(private_memory, found))
-        if memory > recount_above:
+        memory, nameless = sum(map(private_memory, found)), 0
+        if shared and memory + shared > recount_above:
+            nameless = min(shared, nameless_bytes(found, _memory_device()))
+        if memory + nameless > recount_above:
             memory = sum(_memory_total(pid, "Pss_Anon") or private_memory(pid) for pid in found)
+        memory += nameless
         for pid in found:
             if pid not in self._seen and (process := _find_process(pid)):
                 self._seen[pid] = process
@@ -66,6 +76,10 @@ class ProcessTree:
     def unshared_memory(self) -> int:
         """Bytes of memory that no other process maps, for the processes found by the last measurement."""
         return sum(_memory_total(pid, "Private_Dirty") for pid in tuple(self._seen))
+
+    def deleted_bytes(self, device: int) -> int:
+        """Bytes of files on this device that have no name any more, for the processes found by the last measurement."""
+        return nameless_bytes(tuple(self._seen), device)
 
     def _members(self, max_processes: int) -> list[int]:
         others = set(self._others())
@@ -131,6 +145,47 @@ def _memory_total(pid: int, field: str) -> int:
         return 0
     found = re.search(rf"^{field}:\s*(\d+) kB", rollup, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0
+
+
+def nameless_bytes(pids: Iterable[int], device: int) -> int:
+    """Bytes of files without a name on this device that processes have open or share a mapping of, each once.
+
+    On the device of memory these are files in memory and memory that processes share. A mapping counts from the start
+    of its file to its own end, whether or not it has been written.
+    """
+    found: dict[int, int] = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it is gone
+            for inode, size in (*_nameless_files(pid, device), *_nameless_mappings(pid, device)):
+                found[inode] = max(size, found.get(inode, 0))
+    return sum(found.values())
+
+
+def _nameless_files(pid: int, device: int) -> Iterator[tuple[int, int]]:
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            status = descriptor.stat()
+            if status.st_nlink == 0 and status.st_dev == device and stat.S_ISREG(status.st_mode):
+                yield status.st_ino, status.st_blocks * _BLOCK
+
+
+def _nameless_mappings(pid: int, device: int) -> Iterator[tuple[int, int]]:
+    lines = Path(f"/proc/{pid}/maps").read_bytes().split(b"\n")
+    for found in (_SHARED_MAPPING.match(line) for line in lines if line.endswith(_DELETED)):
+        if found is not None:
+            start, end, offset, major, minor = (int(number, 16) for number in found.groups()[:5])
+            if os.makedev(major, minor) == device:
+                yield int(found[6]), offset + end - start
+
+
+@cache
+def _memory_device() -> int:
+    """The device of memory that processes share without a file."""
+    file = os.memfd_create("device", os.MFD_CLOEXEC)
+    try:
+        return os.fstat(file).st_dev
+    finally:
+        os.close(file)
 
 
 def private_memory(pid: int) -> int:

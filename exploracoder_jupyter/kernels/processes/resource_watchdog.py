@@ -38,7 +38,10 @@ class ResourceWatchdog:
     def __init__(self, *, memory: int, processes: int, disk: int) -> None:
         """Limits for one sibling: bytes of memory, number of processes, bytes on disk."""
         self._memory, self._processes, self._disk = memory, processes, disk
-        self._total_memory = int(psutil.virtual_memory().available * _SHARE_OF_FREE_MEMORY)
+        machine = psutil.virtual_memory()
+        self._total_memory = int(machine.available * _SHARE_OF_FREE_MEMORY)
+        self._least_shared: int = getattr(machine, "shared", 0)
+        """The least memory of the machine, in bytes, that was shared or in files since the start."""
         self._watched: set[Sibling] = set()
 
     def watch(self, sibling: Sibling) -> None:
@@ -64,9 +67,12 @@ class ResourceWatchdog:
 
     async def _check_trees(self) -> None:
         self._watched = {sibling for sibling in self._watched if sibling.is_alive}
-        limit = self._memory * _MEMORY_SLACK
+        limit, memory = self._memory * _MEMORY_SLACK, psutil.virtual_memory()
+        shared: int = getattr(memory, "shared", 0)
+        self._least_shared = min(shared, self._least_shared)
+        grown = shared - self._least_shared
         usages = {
-            sibling: sibling.process.usage(max_processes=self._processes + 2, recount_above=limit)
+            sibling: sibling.process.usage(max_processes=self._processes + 2, shared=grown, recount_above=limit)
             for sibling in self._watched
         }
         for sibling, usage in usages.items():
@@ -74,7 +80,6 @@ class ResourceWatchdog:
                 await sibling.end(f"it started more than {self._processes} processes and its kernel was ended")
             elif usage.memory > limit:
                 await sibling.end(self._too_much_memory)
-        memory = psutil.virtual_memory()
         if usages and memory.available < memory.total * _SPARE_SHARE:
             largest = max(usages, key=lambda sibling: usages[sibling].memory)
             await largest.end("the machine ran out of memory and this kernel, the largest, was ended")
@@ -82,7 +87,7 @@ class ResourceWatchdog:
     async def _check_disk(self) -> None:
         """Check disk usage, less often and in a thread, because every file is examined."""
         watched = {sibling: sibling.process.folder for sibling in self._watched if sibling.process.folder}
-        usages = {sibling: await to_thread.run_sync(disk_usage, folder) for sibling, folder in watched.items()}
+        usages = {sibling: await to_thread.run_sync(_disk_usage, sibling) for sibling in watched}
         for sibling, usage in usages.items():
             if usage > self._disk:
                 await sibling.end(f"it wrote more than {self._disk // _MEGABYTE} MB and its kernel was ended")
@@ -110,6 +115,14 @@ class ResourceWatchdog:
     @property
     def _too_much_memory(self) -> str:
         return f"it used more than {self._memory // _MEGABYTE} MB of memory and its kernel was ended"
+
+
+def _disk_usage(sibling: Sibling) -> int:
+    """Bytes used by the files of a sibling, those included that it has deleted and still uses. Blocks."""
+    folder = sibling.process.folder
+    with suppress(OSError):  # it is gone
+        return disk_usage(folder) + sibling.process.deleted_bytes(folder.stat().st_dev) if folder else 0
+    return 0
 
 
 def disk_usage(folder: Path) -> int:

@@ -73,13 +73,17 @@ class SpawnedProcess:
         """Its own folder, which contains everything that it can write."""
         return self._launch.folder
 
-    def usage(self, *, max_processes: int, recount_above: float) -> TreeUsage:
+    def usage(self, *, max_processes: int, shared: int, recount_above: float) -> TreeUsage:
         """Measure its process tree; see `ProcessTree.measure`."""
-        return self._census.measure(max_processes=max_processes, recount_above=recount_above)
+        return self._census.measure(max_processes=max_processes, shared=shared, recount_above=recount_above)
 
     def unshared_memory(self) -> int:
         """Bytes of memory that ending it would free."""
         return self._census.unshared_memory()
+
+    def deleted_bytes(self, device: int) -> int:
+        """Bytes of files on this device that it has deleted and still uses."""
+        return self._census.deleted_bytes(device)
 
     async def end(self) -> None:
         """Kill every process of the tree and wait until they are gone."""

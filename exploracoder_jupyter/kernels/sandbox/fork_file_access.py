@@ -41,7 +41,8 @@ def landlock_rules(launcher: Launcher, snapshot: Snapshot, home: Path) -> dict[s
     temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
     hidden = (*hidden_from_forks(launcher), *snapshot.hidden)
     needed = [path for folder in launcher.readable for path in paths_excluding(hidden, folder)]
-    readable = (*paths_excluding((*hidden, temporary)), *needed, launcher.archive)
+    # What is in memory of others and on the machine's disks is in `/dev`, and root may read it.
+    readable = (*paths_excluding((*hidden, temporary, Path("/dev"))), *needed, launcher.archive)
     return {
         "readable": [str(path) for path in readable],
         "writable": [str(home), *(f"/dev/{name}" for name in _DEVICES)],

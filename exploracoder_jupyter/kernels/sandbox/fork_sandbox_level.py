@@ -36,7 +36,7 @@ class SandboxLevel:
     why: str = ""
     """Why no stronger level is available."""
     scoped: bool = False
-    """For Landlock only: whether signals to other processes can be forbidden."""
+    """For Landlock only: whether signals to other processes, and abstract UNIX sockets, can be forbidden."""
 
     def describe(self, *, network: bool) -> str:
         """Describe the level in one line for the user."""
@@ -50,7 +50,7 @@ class SandboxLevel:
                 )
             case "landlock":
                 tcp = net if network else "no TCP"
-                signals = "" if self.scoped else ", other processes can be signalled"
+                signals = "" if self.scoped else ", other processes can be signalled, abstract UNIX sockets reached"
                 return (
                     f"landlock: {tcp}, read-only files, copied working directory, home folder hidden, limits{signals} "
                     f"({self.why})"

@@ -1,14 +1,18 @@
 """What a process in a branch's view can do that gets a user namespace all the same, with no filter in its way."""
 
+import base64
 import os
+import socket
 import subprocess
 import sys
 
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.kernel_agent.confinement import landlock
 from exploracoder_jupyter.kernels import open_siblings
-from tests.integration.siblings import open_engine
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import compile_filter
+from tests.integration.siblings import LEVELS, open_engine
 from tests.levels import fully_confined
 from tests.patience import patience
 
@@ -106,3 +110,112 @@ async def test_a_run_without_a_filter_says_so(branching, tmp_path, monkeypatch):
         observation = await fork.run("1 + 1", timeout=20)
         assert "no system call filter" in siblings.environment().isolation
     assert observation.text == "2"
+
+
+WITH_A_SOCKET = """
+import base64, ctypes, os, socket, sys
+from exploracoder_jupyter.kernel_agent.confinement import landlock, syscalls
+
+class Vector(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+class Message(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p), ("length", ctypes.c_uint), ("vectors", ctypes.POINTER(Vector)),
+        ("count", ctypes.c_size_t), ("control", ctypes.c_void_p), ("size", ctypes.c_size_t), ("flags", ctypes.c_int),
+        ("sent", ctypes.c_uint),
+    ]
+
+def send_several():
+    name = b"\\2\\0" + port.to_bytes(2, "big") + bytes([127, 0, 0, 1]) + bytes(8)
+    message = Message(name, 16, ctypes.pointer(Vector(b"x", 1)), 1, None, 0, 0, 0)
+    ctypes.CDLL(None).sendmmsg(s.fileno(), ctypes.byref(message), 1, 1 << 29)
+
+def connect_later():
+    s.setsockopt(socket.IPPROTO_TCP, 30, 1)
+    s.connect(address)
+    s.send(b"x")
+
+way, port, program = sys.argv[1], int(sys.argv[2]), base64.b64decode(sys.argv[3])
+address = ("127.0.0.1", port)
+s = socket.socket()
+if program:
+    landlock.restrict(readable=["/"], writable=[], network=False)
+    syscalls.install_program(program)
+try:
+    {
+        "sendto": lambda: s.sendto(b"x", 1 << 29, address),
+        "sendmsg": lambda: s.sendmsg([b"x"], [], 1 << 29, address),
+        "sendmmsg": send_several,
+        "option": connect_later,
+        "connect": lambda: s.connect(address),
+    }[way]()
+except OSError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("way", ["sendto", "sendmsg", "sendmmsg", "option", "connect"])
+def test_a_socket_from_before_opens_no_connection(way):
+    """Issue 31, security 1: the server tells who has reached it, not the error."""
+    program = compile_filter("landlock", network=False)
+    if program is None or landlock.version() < 4:
+        pytest.skip("no filter or no Landlock for TCP here")
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        server.settimeout(patience(10))
+        port = str(server.getsockname()[1])
+        for confined in (b"", program.program):
+            encoded = base64.b64encode(confined).decode()
+            subprocess.run([sys.executable, "-c", WITH_A_SOCKET, way, port, encoded], check=True, timeout=patience(60))
+            if not confined:
+                server.accept()[0].close()
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+ORDINARY = """
+import asyncio, mmap, multiprocessing, os, socket, subprocess, sys, tempfile, threading
+import psutil, zmq
+
+own = os.sched_getaffinity(0)
+os.sched_setaffinity(0, own)
+thread = threading.Thread(target=os.sched_setaffinity, args=(0, own)); thread.start(); thread.join()
+os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0))
+os.nice(0)
+process = psutil.Process()
+assert process.cpu_affinity() and process.nice() is not None and process.ionice() and process.rlimit(7)
+context = zmq.Context(); a, b = context.socket(zmq.PAIR), context.socket(zmq.PAIR)
+a.bind("inproc://a"); b.connect("inproc://a"); a.send(b"x"); assert b.recv() == b"x"; context.destroy()
+
+shared = mmap.mmap(-1, 10_000)
+def work(pipe):
+    shared[:4] = b"done"; pipe.send(os.getpid())
+mine, theirs = multiprocessing.Pipe()
+child = multiprocessing.get_context("fork").Process(target=work, args=(theirs,)); child.start()
+assert mine.recv() == child.pid; child.join(); assert shared[:4] == b"done"
+
+sleeping = subprocess.Popen(["sleep", "50"]); sleeping.terminate(); sleeping.wait()
+async def run():
+    started = await asyncio.create_subprocess_exec("true")
+    return await started.wait()
+result = []
+thread = threading.Thread(target=lambda: result.append(asyncio.run(run()))); thread.start(); thread.join()
+assert result == [0]
+server = socket.socket(socket.AF_UNIX); server.bind(f"{tempfile.mkdtemp()}/s"); server.listen()
+client = socket.socket(socket.AF_UNIX); client.connect(server.getsockname()); client.send(b"x")
+assert server.accept()[0].recv(1) == b"x"
+print("works")
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+async def test_ordinary_code_works_below_the_filter(level, tmp_path):
+    """Issue 31, security 6: what names the process itself, and what libraries do at their start."""
+    async with open_engine(level, workdir=tmp_path) as siblings:
+        (branch,) = await (await siblings.root()).fork(1)
+        observation = await branch.run(ORDINARY, timeout=patience(30))
+    assert observation.text.strip() == "works", observation

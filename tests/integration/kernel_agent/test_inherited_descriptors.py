@@ -77,7 +77,7 @@ def enter_view(show=()):
         Path("/proc/self", name).write_text(text)
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     trees = [(syscalls.clone_tree(str(source)), str(target)) for source, target in show]
-    syscalls.make_read_only("/")
+    syscalls.make_read_only("/", devices=True)
     for tree, target in trees:
         syscalls.attach(tree, target)
 

@@ -1,8 +1,10 @@
 """Hostile candidates, what stops each of them at each level, and the generator of `docs/hostile.md`.
 
-A candidate has done harm if it has printed `SECRET` (which is in the environment, the memory, the home folder and
-the shared memory of others) or `DONE`, or if files, servers or processes outside show it: `test_execution_attacks`
-checks this. If a level is missing from `stopped`, the test requires the harm, so the table is true in both directions.
+A candidate has done harm if files, servers or processes outside show it, if the engine says that it still ran when it
+should have been ended, or if it has printed what it should not know: `SECRET` (which is in the environment, the memory,
+the home folder and the shared memory of others) or one of the numbers of `World.knows`. No error that it prints counts
+for it. `DONE` is left to what has no outside: its own process, and settings of the machine that no test may change. If
+a level is missing from `stopped`, the test requires the harm, so the table is true in both directions.
 `python -m tests.integration.kernels.attacks` writes the page.
 """
 
@@ -15,11 +17,12 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "hostile.md"
 SECRET = "tr0ub4dor-and-3"
 
 PRELUDE = """
-import contextlib, ctypes, glob, os, signal, socket, stat, subprocess, sys, time
+import contextlib, ctypes, glob, hashlib, mmap, os, signal, socket, stat, struct, subprocess, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 given = {given!r}
 halves = {halves!r}
 into, out = os.pipe()
+file = None  # the lock of an earlier one ends
 def attempt(function, *arguments):
     try:
         return function(*arguments)
@@ -63,6 +66,8 @@ class Attack:
     """Whether the system refuses it to an ordinary user, candidate or not."""
     alone: bool = False
     """Whether it may change or fill its own process, which then must not be shared with other attacks."""
+    lasting: bool = False
+    """Whether it has done harm if it comes to its end: it keeps what it has taken for longer than it should live."""
 
     def stopped_at(self, level, *, user):
         """What stops it, for root or for an ordinary user; empty if nothing does."""
@@ -105,6 +110,16 @@ HOME_FILES = (*_LISTED, *_NOT_LISTED)
 """All contain the secret."""
 _MAKES_SOCKETS = "not socket.socket({}).close()"
 _HAS_CAPABILITY = "int(Path('/proc/self/status').read_text().split('CapEff:')[1].split()[0], 16) >> {} & 1"
+
+_IN_32_BIT = r"""
+area = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x40, prot=7)  # below 4 GB
+area[:20] = bytes.fromhex('5389f889f34189c889d14489c2cd805bc3000000')  # the arguments into registers, `int 0x80`
+area[64:72] = struct.pack('=HH4s', 2, socket.htons(given['tcp']), socket.inet_aton('127.0.0.1'))
+start = ctypes.addressof(ctypes.c_char.from_buffer(area))
+call = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int] * 4)(start)
+s = call(359, 2, 1, 0)  # socket
+call(362, s, start + 64, 16)  # connect
+"""
 
 ATTACKS = {
     "key-environment": Attack(
@@ -186,6 +201,12 @@ ATTACKS = {
         "resource_tracker.unregister(memory._name, 'shared_memory'); print(bytes(memory.buf[:99]))",
         _at(mounts="own shared memory", fork_landlock=_LANDLOCK),
     ),
+    "shared-memory-file": Attack(
+        "secrets",
+        "read shared memory of others as a file",
+        "print(attempt(read, f'/dev/shm/{given[\"shared\"]}'))",
+        _at(mounts="own shared memory", fork_landlock=_LANDLOCK),
+    ),
     "system-v": Attack(
         "secrets",
         "attach to System V shared memory of others",
@@ -199,6 +220,34 @@ ATTACKS = {
         "for path in glob.glob('/tmp/xplora-*/**/by-sibling.txt', recursive=True): print(attempt(read, path))\n"
         "for path in glob.glob('/proc/[0-9]*/cwd/by-sibling.txt'): print(attempt(read, path))",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "command-lines": Attack(
+        "secrets",
+        "read the command lines of other processes",
+        "for path in glob.glob('/proc/[0-9]*/cmdline'): print(attempt(read, path))",
+        _at(mounts=_OWN),
+    ),
+    "names-watched": Attack(
+        "secrets",
+        "learn the names of files in the home folder while they are used, by watching it",
+        "watch = libc.inotify_init(); libc.inotify_add_watch(watch, given['home'].encode(), 0xFFF)\n"
+        "os.set_blocking(watch, False); time.sleep(1.5)\n"
+        "print(attempt(os.read, watch, 9999))",
+        _at(mounts=_HIDDEN, fork_landlock=_FILTER),
+    ),
+    "names-guessed": Attack(
+        "secrets",
+        "learn whether a file of a guessed name is in the home folder, its size and its time",
+        "print(os.stat(f'{given[\"home\"]}/.netrc').st_mtime_ns)",
+        _at(mounts=_HIDDEN),
+    ),
+    "disk": Attack(
+        "secrets",
+        "read the machine's disk below its files",
+        "print(hashlib.sha256(read(given['disk'])[:512]).hexdigest())",
+        _at(mounts="own `/dev`", fork_landlock=_LANDLOCK),
+        needs="given['disk'] and os.access(given['disk'], os.R_OK)",
+        root_only=True,
     ),
     "descriptors": Attack(
         "secrets",
@@ -258,26 +307,26 @@ ATTACKS = {
     "chmod": Attack(
         "files",
         "change the permissions of the user's file",
-        "os.chmod(f'{given[\"outside\"]}/notes.txt', 0o666); print('DONE')",
+        "os.chmod(f'{given[\"outside\"]}/notes.txt', 0o666)",
         _at(mounts=_READ_ONLY),
     ),
     "chown": Attack(
         "files",
         "change the owner of the user's file, even to the same owner",
-        "os.chown(f'{given[\"outside\"]}/notes.txt', os.getuid(), os.getgid()); print('DONE')",
+        "os.chown(f'{given[\"outside\"]}/notes.txt', os.getuid(), os.getgid())",
         _at(mounts=_READ_ONLY, fork_landlock=_FILTER),
     ),
     "xattr": Attack(
         "files",
         "attach an attribute to the user's file",
-        "os.setxattr(f'{given[\"outside\"]}/notes.txt', 'user.mark', b'1'); print('DONE')",
+        "os.setxattr(f'{given[\"outside\"]}/notes.txt', 'user.mark', b'1')",
         _at(mounts=_READ_ONLY, fork_landlock=_FILTER),
         needs="not os.setxattr(given['outside'] + '/notes.txt', 'user.mark', b'0')",
     ),
     "utime": Attack(
         "files",
         "change the time of the user's file",
-        "os.utime(f'{given[\"outside\"]}/notes.txt'); print('DONE')",
+        "os.utime(f'{given[\"outside\"]}/notes.txt')",
         _at(mounts=_READ_ONLY),
     ),
     "fifo-home": Attack(
@@ -295,27 +344,27 @@ ATTACKS = {
     "lock-home": Attack(
         "files",
         "lock a file in the home folder",
-        "import fcntl; file = open(f'{given[\"home\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX); print('DONE')",
+        "import fcntl; file = open(f'{given[\"home\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX)",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
     ),
     "lock-outside": Attack(
         "files",
         "lock a file elsewhere",
-        "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX); print('DONE')",
+        "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX)",
     ),
     "lease": Attack(
         "files",
         "block other processes that open a file, by a lease on it",
         "import fcntl; file = open(f'{given[\"outside\"]}/notes.txt')\n"
-        "fcntl.fcntl(file, 1024, fcntl.F_RDLCK); print('DONE')",
+        "signal.signal(signal.SIGIO, signal.SIG_IGN); fcntl.fcntl(file, 1024, fcntl.F_RDLCK)",
         _at(every=_FILTER),
     ),
     "interpreter": Attack(
         "files",
-        "change the installed libraries",
-        "open(os.__file__, 'ab').close(); print('DONE')",
+        "leave a file among the installed libraries",
+        "write(given['library'])",
         _at(mounts=_READ_ONLY, fork_landlock=_LANDLOCK),
-        needs="os.access(os.__file__, os.W_OK)",
+        needs="os.access(os.path.dirname(given['library']), os.W_OK)",
     ),
     "tmp": Attack(
         "files",
@@ -347,6 +396,22 @@ ATTACKS = {
         "os.close(os.open('log', os.O_RDONLY | os.O_NONBLOCK)); print('DONE')",
         _at(mounts=_CAPS, fork_landlock=_CAPS),
         needs=_HAS_CAPABILITY.format(27),
+        root_only=True,
+    ),
+    "device-elsewhere": Attack(
+        "machine",
+        "write to a device through a file outside `/dev`",
+        "with open(given['device'], 'wb', 0) as file: file.write(given['mark'].encode() + b'\\n')",
+        _at(mounts="devices in `/dev` alone", fork_landlock=_LANDLOCK),
+        needs="given['device']",
+        root_only=True,
+    ),
+    "device-read": Attack(
+        "machine",
+        "read a device through a file outside `/dev`",
+        "with open(given['zeros'], 'rb', 0) as file: assert file.read(9) == bytes(9); print('DONE')",
+        _at(mounts="devices in `/dev` alone"),
+        needs="given['device']",
         root_only=True,
     ),
     "raise-limits": Attack(
@@ -429,6 +494,34 @@ ATTACKS = {
         "socket.create_connection((given['address'], given['tcp']), timeout=2).send(b'x')",
         _at(mounts=_NET, fork_landlock=_LANDLOCK),
     ),
+    "tcp-data-first": Attack(
+        "network",
+        "reach a server over TCP without connecting first (TCP Fast Open)",
+        "for family, port in ((socket.AF_INET, given['tcp']), (socket.AF_INET6, given['tcp6'])):\n"
+        "    address = ('127.0.0.1' if family == socket.AF_INET else '::1', port)\n"
+        "    with contextlib.suppress(OSError), socket.socket(family) as s:\n"
+        "        s.settimeout(1); s.sendto(b'x', 1 << 29, address)\n"
+        "    with contextlib.suppress(OSError), socket.socket(family) as s:\n"
+        "        s.settimeout(1); s.sendmsg([b'x'], [], 1 << 29, address)\n"
+        "    with contextlib.suppress(OSError), socket.socket(family) as s:\n"
+        "        s.settimeout(1); s.setsockopt(socket.IPPROTO_TCP, 30, 1); s.connect(address); s.send(b'x')",
+        _at(mounts=_NET, fork_landlock=_FILTER),
+    ),
+    "tcp-port": Attack(
+        "network",
+        "open a port for others without naming one",
+        "s = socket.socket(); s.listen(); print('port', s.getsockname()[1])",
+        _at(mounts=_NET, fork_landlock=_FILTER),
+        alone=True,
+    ),
+    "tcp-32-bit": Attack(
+        "network",
+        "reach a server over TCP through the system calls of 32-bit programs",
+        _IN_32_BIT,
+        _at(every=_FILTER, mounts=_NET),
+        needs="os.uname().machine == 'x86_64'",
+        alone=True,
+    ),
     "udp": Attack(
         "network",
         "send UDP to a server on this machine",
@@ -454,6 +547,12 @@ ATTACKS = {
         "network",
         "reach an abstract UNIX socket",
         "s = socket.socket(socket.AF_UNIX); s.connect('\\0' + given['abstract']); s.send(b'x')",
+        _at(mounts=_NET, fork_landlock=_LANDLOCK),
+    ),
+    "abstract-datagram": Attack(
+        "network",
+        "send to an abstract UNIX socket without connecting",
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b'x', '\\0' + given['abstract-datagram'])",
         _at(mounts=_NET, fork_landlock=_LANDLOCK),
     ),
     "unix-tmp": Attack(
@@ -509,17 +608,69 @@ ATTACKS = {
         "os.kill(given['sibling'], 9)",
         _at(mounts=_OWN, fork_landlock=_LANDLOCK),
     ),
+    "signals": Attack(
+        "processes",
+        "kill the user's kernel by other calls than `kill`",
+        "pid = given['victim']; libc.tgkill(pid, pid, 9); libc.sigqueue(pid, 9, None)\n"
+        "attempt(lambda: signal.pidfd_send_signal(os.pidfd_open(pid), 9))\n"
+        "import fcntl; a, b = socket.socketpair()\n"
+        "for command, value in ((fcntl.F_SETOWN, pid), (10, 9), (fcntl.F_SETFL, os.O_ASYNC)):\n"
+        "    attempt(fcntl.fcntl, a, command, value)\n"
+        "b.send(b'x')",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
+    ),
     "limits-of-others": Attack(
         "processes",
         "set resource limits of the user's kernel",
-        "import resource; resource.prlimit(given['victim'], resource.RLIMIT_CORE, (0, 0)); print('DONE')",
+        "import resource; pid, what = given['victim'], resource.RLIMIT_NOFILE\n"
+        "soft, hard = resource.prlimit(pid, what); resource.prlimit(pid, what, (soft - 1, hard))",
         _at(every=_FILTER, mounts=_OWN),
     ),
     "priority-of-others": Attack(
         "processes",
         "set the priority of the user's kernel",
-        "pid = given['victim']; os.setpriority(0, pid, os.getpriority(0, pid)); print('DONE')",
+        "pid = given['victim']; os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(0, pid) + 1)",
         _at(every=_FILTER, mounts=_OWN),
+    ),
+    "priority-of-all": Attack(
+        "processes",
+        "set the priority of all processes of the user",
+        "os.setpriority(os.PRIO_USER, 0, os.getpriority(os.PRIO_USER, 0) + 1)",
+        _at(every=_FILTER, mounts=_OWN),
+        alone=True,
+    ),
+    "disk-priority": Attack(
+        "processes",
+        "set the priority of the user's kernel on the disk",
+        "import psutil; psutil.Process(given['victim']).ionice(psutil.IOPRIO_CLASS_BE, 7)",
+        _at(every=_FILTER, mounts=_OWN),
+    ),
+    "processors-of-others": Attack(
+        "processes",
+        "choose the processors of the user's kernel",
+        "os.sched_setaffinity(given['victim'], [min(os.sched_getaffinity(given['victim']))])",
+        _at(every=_FILTER, mounts=_OWN),
+        needs="len(os.sched_getaffinity(0)) > 1",
+    ),
+    "schedule-of-others": Attack(
+        "processes",
+        "let the user's kernel run only when nothing else does",
+        "os.sched_setscheduler(given['victim'], os.SCHED_IDLE, os.sched_param(0))",
+        _at(every=_FILTER, mounts=_OWN),
+    ),
+    "schedule-by-attributes": Attack(
+        "processes",
+        "do the same by the call for attributes",
+        "libc.syscall({'x86_64': 314, 'aarch64': 274}.get(os.uname().machine, -1), given['victim'],\n"
+        "    struct.pack('IIQiIQQQ', 48, 5, 0, 0, 0, 0, 0, 0), 0)",
+        _at(every=_FILTER, mounts=_OWN),
+        needs="os.uname().machine in ('x86_64', 'aarch64')",
+    ),
+    "sacrifice": Attack(
+        "processes",
+        "name the user's kernel as the first to end when memory is short",
+        "with open(f'/proc/{given[\"victim\"]}/oom_score_adj', 'w') as file: file.write('999')",
+        _at(mounts=_OWN, fork_landlock=_LANDLOCK),
     ),
     "lifeline": Attack(
         "processes",
@@ -548,39 +699,109 @@ ATTACKS = {
         _at(every=_ADOPTED, mounts=_OWN),
         alone=True,
     ),
+    "daemon-of-parent": Attack(
+        "processes",
+        "leave a daemon behind that is a child of its own parent",
+        "libc.syscall.restype = ctypes.c_long; call = {'x86_64': 56, 'aarch64': 220}.get(os.uname().machine, -1)\n"
+        "if libc.syscall(call, 0x8000 | signal.SIGCHLD, 0, 0, 0, 0) == 0:\n"
+        "    os.setsid(); os.execv('/bin/sleep', ['sleep', given['mark']])",
+        _at(every=_FILTER, mounts=_OWN),
+        needs="os.uname().machine in ('x86_64', 'aarch64')",
+        alone=True,
+    ),
     "fork-bomb": Attack(
         "exhaustion",
         "fork endlessly",
-        "for _ in range(7): os.fork()\ntime.sleep(50)\nprint('DONE')",
+        "for _ in range(7): os.fork()\ntime.sleep(50)",
         _at(every=_WATCHED),
         seconds=60,
         alone=True,
+        lasting=True,
     ),
     "memory-bomb": Attack(
         "exhaustion",
         "use all memory, in many processes",
-        "for _ in range(3): os.fork()\n"
-        "kept = [bytearray(b'1') * 10**8 for _ in range(2)]\ntime.sleep(50)\nprint('DONE')",
+        "for _ in range(3): os.fork()\nkept = [bytearray(b'1') * 10**8 for _ in range(2)]\ntime.sleep(50)",
         _at(every=_WATCHED),
         seconds=60,
         alone=True,
+        lasting=True,
+    ),
+    "memory-in-files": Attack(
+        "exhaustion",
+        "use all memory, in files without a name (`memfd_create`)",
+        "files = [os.memfd_create('m') for _ in range(100)]\n"
+        "for file in files: os.write(file, bytes(8 * 10**6))\ntime.sleep(50)",
+        _at(every=_FILTER),
+        seconds=60,
+        alone=True,
+        lasting=True,
+    ),
+    "memory-shared": Attack(
+        "exhaustion",
+        "use all memory, shared by two processes",
+        "shared = mmap.mmap(-1, 8 * 10**8); child = os.fork()\n"
+        "for start in range(0, len(shared), 4096): shared[start] = 1\ntime.sleep(50)",
+        _at(every=_WATCHED),
+        seconds=60,
+        alone=True,
+        lasting=True,
+    ),
+    "memory-left": Attack(
+        "exhaustion",
+        "use all memory, written by processes that are gone",
+        "shared = mmap.mmap(-1, 8 * 10**8)\n"
+        "for part in range(8):\n"
+        "    if os.fork() == 0:\n"
+        "        for start in range(part * 10**8, (part + 1) * 10**8, 4096): shared[start] = 1\n"
+        "        os._exit(0)\n"
+        "    os.wait()\ntime.sleep(50)",
+        _at(every=_WATCHED),
+        seconds=60,
+        alone=True,
+        lasting=True,
+    ),
+    "memory-system-v": Attack(
+        "exhaustion",
+        "use all memory, in System V segments that no process maps",
+        "libc.shmat.restype = ctypes.c_void_p; libc.shmdt.argtypes = [ctypes.c_void_p]\n"
+        "for _ in range(80):\n"
+        "    number = libc.shmget(0, 10**7, 0o1600)\n"
+        "    if number < 0: raise OSError('refused')\n"
+        "    at = libc.shmat(number, None, 0); ctypes.memset(at, 1, 10**7); libc.shmdt(at)\n"
+        "time.sleep(50)",
+        _at(every=_FILTER),
+        seconds=60,
+        alone=True,
+        lasting=True,
     ),
     "shared-filler": Attack(
         "exhaustion",
         "fill shared memory",
         "for n in range(20):\n"
-        "    with open(f'/dev/shm/{given[\"mark\"]}-{n}', 'wb') as file: file.write(bytes(8 * 10**6))\nprint('DONE')",
+        "    with open(f'/dev/shm/{given[\"mark\"]}-{n}', 'wb') as file: file.write(bytes(8 * 10**6))",
         _at(mounts="its own size limit", fork_landlock=_LANDLOCK),
         alone=True,
+        lasting=True,
     ),
     "disk-filler": Attack(
         "exhaustion",
         "fill the disk with many files",
-        "for n in range(20):\n"
-        "    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(50)\nprint('DONE')",
+        "for n in range(20):\n    with open(f'filler-{n}', 'wb') as file: file.write(bytes(7 * 10**6))\ntime.sleep(50)",
         _at(every=_WATCHED, fork_namespaces="its own size limit"),
         seconds=60,
         alone=True,
+        lasting=True,
+    ),
+    "disk-filler-deleted": Attack(
+        "exhaustion",
+        "fill the disk with many files that it has deleted and keeps open",
+        "files = [open(f'filler-{n}', 'wb', 0) for n in range(20)]\n"
+        "for n, file in enumerate(files): os.remove(f'filler-{n}'); file.write(bytes(7 * 10**6))\ntime.sleep(50)",
+        _at(every=_WATCHED, fork_namespaces="its own size limit"),
+        seconds=60,
+        alone=True,
+        lasting=True,
     ),
     "never-ends": Attack(
         "exhaustion",
@@ -640,15 +861,17 @@ stopped. This page is generated from the table of the tests, `tests/integration/
 `rerun` starts fresh kernels, `fork` forks a running one. `bubblewrap` and `namespaces` are the full levels; a run
 states which level it has, and `--isolation require` refuses to run below them. The other levels are what remains where
 a machine denies namespaces (as many containers do) and, for `fork-limits`, Landlock too: they are tested with these
-calls really denied. Each attack is tried as root; as an ordinary user, too, at the full levels, and at the others if it
-tries to escape. If that makes a difference, the cell has both. **open** means that the attack succeeds.
+calls really denied. Each attack is tried as root and as an ordinary user. If that makes a difference, the cell has
+both. **open** means that the attack succeeds, as seen from outside: in the log of the server, in the file, in the state
+of the process; nothing that the candidate reports counts, except what it has read.
 
 None of this is a boundary against an author who targets you: it is damage control for code that a model wrote. A branch
 forked from a live kernel contains whatever is in that kernel's memory, including keys in variables. If you do not trust
 the library or the model, run the whole of Jupyter in a container or a virtual machine.
 
 One of these means can be missing at a level: the *system call filter* needs libseccomp, which nearly every Linux has.
-A run without it states so in its description of the isolation; attacks that only the filter stops are then open. A
+A run without it states so in its description of the isolation; attacks that only the filter stops are then open.
+*Landlock* refuses TCP from Linux 6.7 (before, the filter does), and signals and abstract UNIX sockets from 6.12. A
 selected branch is forked once more, by code that is in its own memory: a candidate that takes over that code can enter
 a user namespace. It finds no writable `/proc` and no control groups there (`test_confine.py`)."""
 

@@ -11,13 +11,11 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError
-from tests.as_user import HOMES
 from tests.integration.kernels.attacks import ATTACKS, PAGE, SECRET, candidate, page
 from tests.integration.siblings import LEVELS, open_engine
 from tests.integration.world import open_world
 from tests.patience import patience
 
-FULL_LEVELS = ("rerun-bubblewrap", "fork-namespaces")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 8, "copy_mb": 20}
 
 
@@ -28,11 +26,9 @@ def world(tmp_path_factory):
 
 
 def pytest_generate_tests(metafunc):
-    """Each level; where they are tried once more, as another user, what both can do alike at the full levels alone."""
+    """Each level, whoever tries it: an ordinary user may do to other processes what root without rights may not."""
     if "level" in metafunc.fixturenames:
-        again = HOMES in os.environ and "escape" not in metafunc.function.__name__
-        levels = [*FULL_LEVELS, *(() if again else (name for name in LEVELS if name not in FULL_LEVELS))]
-        metafunc.parametrize("level", levels, indirect=True, scope="module")
+        metafunc.parametrize("level", LEVELS, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +105,7 @@ class Field:
         if branch is None or attack.alone:
             (branch,) = await self.root.fork(1)
         self.shared = None
-        harmed, lives = await self._run(branch, candidate(attack, given), patience(attack.seconds))
+        harmed, lives = await self._run(branch, attack, given)
         if lives and not attack.alone:
             self.shared = branch
         else:
@@ -117,15 +113,19 @@ class Field:
                 await branch.close()
         return harmed
 
-    async def _run(self, branch, code, seconds):
-        """What the branch shows of the harm, and whether it can serve again."""
+    async def _run(self, branch, attack, given):
+        """What became of it, and whether the branch can serve again. What it locks or opens ends with the branch."""
+        seconds = patience(attack.seconds)
         try:
-            observation = await branch.run(code, timeout=seconds)
+            observation = await branch.run(candidate(attack, given), timeout=seconds)
         except ExploraError as error:
             return [f"the engine: {error}"], False
-        assert observation.error is None or observation.error.name != "SyntaxError", observation
-        harmed = ["a secret"] * (SECRET in str(observation.outputs)) + ["done"] * ("DONE" in observation.text)
+        assert observation.error is None or observation.error.name not in ("SyntaxError", "NameError"), observation
+        harmed = ["a secret" for secret in self.world.knows if secret in str(observation.outputs)]
+        harmed += ["done"] * ("DONE" in observation.text)
         harmed += ["time"] * (observation.seconds > seconds + patience(6))
+        harmed += ["it was not ended"] * (attack.lasting and observation.status == "ok")
+        harmed += self.world.harms(observation.text)
         return harmed, observation.status in ("ok", "error")
 
     async def _harm_of_sibling(self):

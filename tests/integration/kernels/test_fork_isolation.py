@@ -176,6 +176,22 @@ async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay
     assert await shown(parent, READ) == expected
 
 
+async def test_forks_have_memory_and_deleted_files_of_their_own(root):
+    """Issue 31, security 4: without the call that makes files in memory, which experiments may no longer use."""
+    [parent] = await root.fork(1)
+    await shown(
+        parent,
+        "import mmap, os\nshared = mmap.mmap(-1, 10_000); shared[5000:5004] = b'kept'\n"
+        "file = open('deleted', 'w+b', 0); os.remove('deleted'); file.write(b'too'); print()",
+    )
+    show = "file.seek(0); print(shared[5000:5004], file.read())"
+    [branch] = await parent.fork(1)
+    assert await shown(branch, show) == "b'kept' b'too'"
+    changed = f"file.write(b'!')\nif os.fork() == 0:\n    shared[5000:5004] = b'seen'; os._exit(0)\nos.wait(); {show}"
+    assert await shown(branch, changed) == "b'seen' b'too!'"
+    assert await shown(parent, show) == "b'kept' b'too'"
+
+
 @pytest.mark.parametrize("root", ["fork-limits"], indirect=True)
 async def test_a_fork_holds_no_pipe_to_the_engine_that_it_does_not_need(root):
     [branch] = await root.fork(1)
