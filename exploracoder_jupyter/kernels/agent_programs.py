@@ -88,7 +88,7 @@ async def inspect(
         readable=launcher.readable,
         hidden=maskable_paths((*launcher.files.hidden, *launcher.files.credentials)),
         covered=launcher.files.covered,
-        private=launcher.folder,
+        private=launcher.all_runs,
     )
     theirs, ours = socket.socketpair()  # the program ends with this process: `confinement.exit_with_starter`
     with (private / "log").open("wb") as log, theirs, ours:

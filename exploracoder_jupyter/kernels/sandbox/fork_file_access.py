@@ -26,7 +26,7 @@ def mounts_around_workdir(launcher: Launcher, snapshot: Snapshot) -> dict[str, l
         borrowed=tuple(snapshot.source / path for path in snapshot.borrowed),
         hidden=maskable_paths((*launcher.files.hidden, *snapshot.hidden)),
         covered=launcher.files.covered,
-        private=launcher.folder,
+        private=launcher.all_runs,
         overlaid=True,
     )
     steps = plan_mounts(view, network=launcher.sandbox.network)
@@ -51,7 +51,7 @@ def landlock_rules(launcher: Launcher, snapshot: Snapshot, home: Path) -> dict[s
 
 def hidden_from_forks(launcher: Launcher) -> tuple[Path, ...]:
     """Return the paths that a confined fork does not see."""
-    return (*launcher.files.covered, *launcher.files.hidden, launcher.folder)
+    return (*launcher.files.covered, *launcher.files.hidden, launcher.all_runs)
 
 
 def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Path]:

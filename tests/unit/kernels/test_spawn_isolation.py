@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernels.launcher import remove_tree
+from exploracoder_jupyter.kernels.runtime_folder import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
