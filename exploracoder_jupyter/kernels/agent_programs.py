@@ -86,7 +86,7 @@ async def inspect(
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
-        hidden=maskable_paths((*launcher.files.hidden, *launcher.files.credentials)),
+        hidden=maskable_paths((*launcher.files.hidden, *launcher.files.private)),
         covered=launcher.files.covered,
         private=launcher.all_runs,
     )

@@ -97,9 +97,10 @@ class Launcher:
 
         What must stay readable in it and was not copied, such as an interpreter below the home folder, is borrowed.
         """
-        hidden, most_mb = (*self.files.hidden, self.all_runs), self.sandbox.copy_mb
+        hidden, named, most_mb = (*self.files.hidden, self.all_runs), self.files.named, self.sandbox.copy_mb
+        folder = self.folder / "files"
         snapshot = await to_thread.run_sync(
-            lambda: take_snapshot(workdir, self.folder / "files", most_mb=most_mb, hidden=hidden, borrow=borrow)
+            lambda: take_snapshot(workdir, folder, most_mb=most_mb, hidden=hidden, named=named, borrow=borrow)
         )
         borrowed = list(snapshot.borrowed)
         for path in (path.relative_to(workdir) for path in self.readable if borrow and path.is_relative_to(workdir)):

@@ -137,7 +137,7 @@ def test_a_folder_swapped_meanwhile_empties_no_other(tmp_path, victim):
     thread = threading.Thread(target=swap)
     thread.start()
     try:
-        for _ in range(100):
+        for _ in range(40):
             (draft / "a/b/deep").mkdir(parents=True)
             (draft / "a/b/deep/letter").touch()
             for name in ("a/b/deep", "a/b", "a"):

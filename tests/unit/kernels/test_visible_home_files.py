@@ -116,6 +116,16 @@ def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
         assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), files).note
 
 
+def test_an_error_that_names_a_key_of_the_project_is_explained(home):
+    """Issue 31, security 7: what is recognized by its content can be meant."""
+    workdir = home / "project/notebooks"
+    (workdir / "server.key").write_text("0f8a2b6c4d1e")
+    error = ErrorInfo("FileNotFoundError", "[Errno 2] No such file or directory: 'server.key'")
+    assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), look(home, workdir)).note
+    files = look(home, workdir, allow_read=["server.key"])
+    assert workdir / "server.key" not in (*files.hidden, *files.private)
+
+
 @pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
 def test_missing_and_secret_files_get_no_note(home, path):
     files = look(home, home / "project/notebooks")
@@ -156,4 +166,4 @@ def test_a_covered_home_lies_under_what_is_shown_in_it():
 @pytest.mark.parametrize("name", ["project/notebooks", "letters"])
 def test_credentials_in_the_working_directory_are_known_in_a_project_and_elsewhere(home, name):
     (home / name / ".env.local").touch()
-    assert home / name / ".env.local" in look(home, home / name).credentials
+    assert home / name / ".env.local" in look(home, home / name).private
