@@ -1,6 +1,7 @@
 """A small world for hostile candidates: a user with secrets, files, servers and a kernel, and what became of them."""
 
 import ctypes
+import fcntl
 import os
 import platform
 import socket
@@ -14,11 +15,14 @@ import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
-from tests.as_user import HOMES
+from tests.as_user import HOMES, visible_place
 from tests.integration.kernels.attacks import HOME_FILES, SECRET
 from tests.patience import patience
 
-_FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")
+_FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/prod.env", "work/server.pem", "work/data.csv")
+_BORROWED = ("work/large.bin", "work/.git/index")
+LARGE = 21 << 20
+"""Bytes of a file that is too large to be copied."""
 _CALLS = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine())
 """Numbers of `add_key` and `keyctl`."""
 _SESSION_KEYRING = -3
@@ -35,9 +39,14 @@ class World:
         for name in _FILES:
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(SECRET if name != "work/data.csv" else "a,b\n1,2\n")
+        (self.workdir / "server.pem").write_text(f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n")
+        for name in _BORROWED:  # too large to be copied, and never copied
+            (home / name).parent.mkdir(exist_ok=True)
+            (home / name).write_bytes(bytes(LARGE if name.endswith(".bin") else 9))
         (beside / "notes.txt").write_text("beside")
         (outside / "notes.txt").write_text(SECRET)
-        self._pipes = {name: _open_pipe(folder / "fifo") for name, folder in (("home", home), ("outside", outside))}
+        places = {"home": home, "outside": outside, "project": self.workdir / ".git"}
+        self._pipes = {name: _open_pipe(folder / "fifo") for name, folder in places.items()}
         self._system_v = _share(SECRET.encode())
         self._has_key = _add_key(self.mark)
         self._shared = shared_memory.SharedMemory(create=True, size=100)
@@ -76,6 +85,7 @@ class World:
         found = [f"file {path}" for path in self._mend_files()]
         found += [f"server {name}" for name, server in self._servers.items() if _was_reached(server)]
         found += [f"pipe {name}" for name, pipe in self._pipes.items() if _has_content(pipe)]
+        found += [f"lock of {path}" for path in self._files if _is_locked(path)]
         if not self._kernel.is_alive():
             found.append("the user's kernel")
             self._kernel.shutdown_kernel(now=True)
@@ -117,6 +127,7 @@ class World:
             "unix-tmp": (socket.AF_UNIX, stream, f"/tmp/{self.mark}.sock"),
             "unix-home": (socket.AF_UNIX, stream, str(self.home / "server.sock")),
             "unix-outside": (socket.AF_UNIX, stream, str(self.outside / "server.sock")),
+            "unix-project": (socket.AF_UNIX, stream, str(self.workdir / ".git" / "s")),
         }
         servers = {name: socket.socket(family, kind) for name, (family, kind, _) in places.items()}
         for name, server in servers.items():
@@ -162,6 +173,15 @@ def _open_pipe(path):
     return os.open(path, os.O_RDWR | os.O_NONBLOCK)
 
 
+def _is_locked(path):
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def _has_content(pipe):
     try:
         return bool(os.read(pipe, 99))
@@ -204,9 +224,9 @@ def _address():
 
 @contextmanager
 def open_world(beside):
-    """A world whose home is that of this process meanwhile; not in `/tmp`, which siblings do not share."""
+    """A world whose home is that of this process meanwhile; what is outside lies where siblings see it."""
     here = Path(os.environ.get(HOMES) or Path(__file__).resolve().parent)
-    folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=here) for _ in range(2))
+    folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=place) for place in (here, visible_place()))
     home = Path(folder.name)
     with folder, other, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))

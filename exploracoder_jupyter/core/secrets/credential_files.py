@@ -109,7 +109,7 @@ def contains_credentials(path: Path) -> bool:
     text = _read_small(path)
     if path.suffix.lower() == ".key":
         return text is not None and (bool(_PRIVATE_KEY.search(text)) or not _PUBLIC_KEY.search(text))
-    return bool(text) and _holds_secret(text)
+    return text is not None and _holds_secret(text)
 
 
 def _holds_secret(text: str) -> bool:

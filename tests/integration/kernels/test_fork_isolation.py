@@ -1,6 +1,7 @@
 """Siblings share nothing that one of them could write and get the files of their parent as they are; a fork that fails
 or gets no answer leaves the kernel that was to be forked as it was."""
 
+import os
 import socket
 import sys
 import tempfile
@@ -12,12 +13,15 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.core.file_lock import try_lock
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from tests.as_user import visible_place
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
+from tests.integration.world import LARGE
 from tests.levels import best_level, fully_confined
 from tests.patience import patience
 
@@ -165,6 +169,62 @@ async def test_what_must_be_readable_below_a_home_folder_stays_so_in_forks_of_fo
             [branch] = await branch.fork(1)
             code = "import os\nprint(open('.pyenv/version/library.py').read(), os.listdir('.pyenv'))"
             assert await shown(branch, code) == "there = True ['version']"
+
+
+@pytest.fixture
+def project(monkeypatch):
+    """A project in a home folder that is not hidden with the folder around it, worked in below its root."""
+    if (place := visible_place()) is None:
+        pytest.skip("this user can write nowhere that siblings can see")
+    with tempfile.TemporaryDirectory(prefix=".home-", dir=place) as home:
+        project = Path(home, "project")
+        for name in ("pyproject.toml", "data/table.csv", "notebooks/.git/index", "notebooks/notes.txt"):
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            (project / name).write_text("by the user")
+        (project / "notebooks/large.bin").write_bytes(bytes(LARGE))
+        monkeypatch.setenv("HOME", home)
+        yield project
+
+
+USE_ALL = """
+import fcntl, os, socket
+locked, reached = [], []
+for name in ("data/table.csv", "notebooks/.git/index", "notebooks/large.bin", "notebooks/notes.txt"):
+    file = open(f"{project}/{name}")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    locked.append(file)
+for folder in ("data", "notebooks/.git", "notebooks"):
+    os.chdir(f"{project}/{folder}")
+    try:
+        socket.socket(socket.AF_UNIX).connect("s")
+        reached.append(folder)
+    except OSError:
+        pass
+print(reached, len(locked), len(open(f"{project}/notebooks/large.bin", "rb").read(99)))
+"""
+
+
+async def test_what_is_shown_of_a_project_locks_and_reaches_nothing(project):
+    """Issue 31, security 5: judged by the user's locks and servers, which are made after the experiments began."""
+    async with opened("overlay", project / "notebooks") as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        [branch] = await branch.fork(1)
+        servers = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+        for server, folder in zip(servers, ("data", "notebooks/.git", "notebooks"), strict=True):
+            handle = os.open(project / folder, os.O_PATH)  # its path may be too long
+            server.bind(f"/proc/self/fd/{handle}/s")
+            server.listen()
+            server.setblocking(False)
+            os.close(handle)
+        assert (await shown(branch, f"project = {str(project)!r}{USE_ALL}")) == "[] 4 99"
+        for path in project.rglob("*"):
+            if path.is_file():
+                with path.open() as file:
+                    assert try_lock(file.fileno()), path
+        for server in servers:
+            with pytest.raises(BlockingIOError):
+                server.accept()
+            server.close()
 
 
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
