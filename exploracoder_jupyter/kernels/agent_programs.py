@@ -1,19 +1,21 @@
 """Runs a module of `kernel_agent` as a program in the siblings' interpreter and yields its output line by line.
 
 For inspection that must happen where the code will run but is not part of an exploration: the API of a library, the
-installed packages. The program is confined like a sibling; the working directory is read-only.
+installed packages. The program is confined like a sibling; the working directory is read-only. What a library writes
+into the home folder at its import is thrown away, also where that is the working directory.
 """
 
 from __future__ import annotations
 
 import codecs
 import json
+import os
 import socket
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -29,6 +31,8 @@ Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 Ending the iteration early ends the program. Raises KernelError, with the last line of the log, when the program fails.
 """
 
+_MAX_ENTRIES: Final = 300
+"""Limit on mounts: each takes longer than the one before."""
 _serial = count()
 
 
@@ -77,12 +81,16 @@ async def inspect(
     be started, or failed."""
     from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
     from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
-    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
+    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders, maskable_paths
 
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
+    (private / "home").mkdir()
+    is_home = workdir in home_folders(os.environ)
     view = FileView(
         workdir=workdir,
+        copy=private / "home" if is_home else None,
+        borrowed=tuple(_visible_entries(workdir)) if is_home else (),
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
@@ -117,6 +125,12 @@ async def inspect(
                 if process.returncode is None:
                     await ProcessTree(process.pid).end(root_follows=launcher.isolation.mounts)
                 await process.aclose()
+
+
+def _visible_entries(home: Path) -> Iterator[Path]:
+    """Yield the entries of a home folder to show in it, without those that begin with a dot; a limited number."""
+    entries = (entry for entry in sorted(home.iterdir()) if not entry.name.startswith("."))
+    yield from islice((entry for entry in entries if entry.is_dir() or entry.is_file()), _MAX_ENTRIES)
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:

@@ -35,7 +35,8 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
             previous = os.getcwd()
     if order["level"] == "namespaces":
         proc = namespaces.build_view(order)
-        paths = (order["workdir"], *(() if order["first"] else namespaces.PRIVATE_FOLDERS))
+        private = () if order["first"] else (*namespaces.PRIVATE_FOLDERS, *order["layers"])
+        paths = (order["workdir"], *private)
         carried = {path: path for path in paths}
     elif order["level"] == "open":
         _make_home(order)

@@ -3,8 +3,8 @@
 Generation 1 is a child of an unconfined kernel: everything becomes read-only, and paths that the plan hides are hidden.
 Every generation, including later descendants, gets its own files, processes and network. A private tmpfs, the *home*,
 contains everything that a branch can write: the upper layer of an overlay at the working directory, `/tmp`, shared
-memory, sockets. It starts as a copy of the parent's home, so that files follow the branch tree, and vanishes with the
-process.
+memory, sockets, what libraries write into the user's home folder. It starts as a copy of the parent's home, so that
+files follow the branch tree, and vanishes with the process.
 
 Folders and files of the user are shown through an overlay without an upper layer, where the file system allows one: a
 lock, a socket or a named pipe in it is not the user's, even one that is made later.
@@ -31,6 +31,7 @@ import re
 import shutil
 import socket
 import struct
+from collections.abc import Collection
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.confinement import syscalls
@@ -94,7 +95,8 @@ def build_view(order: dict[str, Any]) -> int | None:
     In the first generation, returns a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
 
     Keys of the order: `first`, `size` (bytes of home), `workdir`, `borrowed` (paths in the working directory that are
-    shown as they are), `overlay` (otherwise the working directory is a copy), `network`; in the first generation also
+    shown as they are), `overlay` (otherwise the working directory is a copy), `layers` (folders of the user that are
+    empty and writable, with the names of their content in the home), `network`; in the first generation also
     `lower` (the snapshot), `plan` and `after` (the steps before and after the working directory is shown), and `fonts`.
     """
     if not order["network"]:
@@ -152,7 +154,7 @@ def _cover_machine(order: dict[str, Any], borrowed: list[_MountStep]) -> list[_M
     syscalls.make_read_only(snapshot)
     syscalls.attach(snapshot, _SNAPSHOT)
     _mount_home(BRANCH_HOME, order["size"])
-    for folder in _HOME_FOLDERS:
+    for folder in (*_HOME_FOLDERS, *order["layers"].values()):
         os.mkdir(f"{BRANCH_HOME}/{folder}", 0o700)
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{BRANCH_HOME}/matplotlib")
@@ -198,15 +200,25 @@ def _renew_home(order: dict[str, Any]) -> None:
     syscalls.mount("proc", "/proc", "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
     if os.path.isdir("/dev/pts"):
         _mount_terminals("/dev/pts")
-    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_in_private_folders(order["workdir"])]
-    for folder, name in zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True):
-        if os.path.isdir(folder):
-            syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
+    private = _private_folders(order["layers"])
+    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_within(private, workdir=order["workdir"])]
+    for folder, name in private.items():
+        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
     for path, tree in shown:
         syscalls.attach(tree, _ensure_exists(path, like=tree))
 
 
-def _mounts_in_private_folders(workdir: str) -> list[str]:
+def _private_folders(layers: dict[str, str]) -> dict[str, str]:
+    """Return the folders that each branch has of its own, with the names of their content in its home."""
+    usual = dict(zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True))
+    mounted = {point for _, _, point in _read_mounts()}  # a layer in another private folder is no mount
+    return {
+        **{folder: name for folder, name in usual.items() if os.path.isdir(folder)},
+        **{folder: name for folder, name in layers.items() if folder in mounted},
+    }
+
+
+def _mounts_within(private_folders: Collection[str], *, workdir: str) -> list[str]:
     """Return the mounts within the private folders (such as environments) except the working directory.
 
     Where a private folder is the working directory or lies in it, the new working directory covers its mounts, and the
@@ -214,7 +226,7 @@ def _mounts_in_private_folders(workdir: str) -> list[str]:
     """
     mounts = _read_mounts()
     topmost = {point: number for number, _, point in mounts}
-    outside = [folder for folder in PRIVATE_FOLDERS if not f"{folder}/".startswith(f"{workdir}/")]
+    outside = [folder for folder in private_folders if not f"{folder}/".startswith(f"{workdir}/")]
     private = {topmost[folder] for folder in outside if folder in topmost}
     shown = {point for _, parent, point in mounts if parent in private}
     return sorted(shown - {workdir})
@@ -242,6 +254,8 @@ def _mount_step(step: _MountStep) -> None:
             syscalls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
         case "null":
             syscalls.attach(syscalls.clone_tree("/dev/null"), target)
+        case "folder":
+            _ensure_exists(target)
         case "proc":
             syscalls.mount("proc", target, "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
         case "dev":

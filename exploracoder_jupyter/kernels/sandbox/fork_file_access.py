@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
@@ -13,6 +13,7 @@ from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_pat
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 _HIDDEN_SIZE: Final = "size=64k,mode=700"
+_LAYER: Final = "home{}"
 _STEPS: Final = {"shm": ("home", "shm"), "temporary": ("home", "tmp")}
 _OWN_STEPS: Final = ("root", "workdir", "write")
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
@@ -33,7 +34,13 @@ def mounts_around_workdir(launcher: Launcher, snapshot: Snapshot) -> dict[str, l
     middle = next(number for number, step in enumerate(steps) if step.kind == "workdir")
     borrowed = set(map(str, view.borrowed))
     after = [step for step in steps[middle:] if step.target not in borrowed]
-    return {"plan": _serialize_mounts(steps[:middle]), "after": _serialize_mounts(after)}
+    layers = branch_layers(launcher)
+    return {"plan": _serialize_mounts(steps[:middle], layers), "after": _serialize_mounts(after, layers)}
+
+
+def branch_layers(launcher: Launcher) -> dict[str, str]:
+    """Return the folders in which a branch can write what is gone with it, with the names of those that contain it."""
+    return {str(path): _LAYER.format(number) for number, path in enumerate(launcher.files.covered)}
 
 
 def landlock_rules(launcher: Launcher, snapshot: Snapshot, home: Path) -> dict[str, Any]:
@@ -67,11 +74,13 @@ def paths_excluding(hidden: Sequence[Path], folder: Path = Path("/")) -> list[Pa
     return [path for entry in entries if not entry.is_symlink() for path in paths_excluding(hidden, entry)]
 
 
-def _serialize_mounts(steps: Sequence[Mount]) -> list[list[str]]:
+def _serialize_mounts(steps: Sequence[Mount], layers: Mapping[str, str]) -> list[list[str]]:
     written = []
     for step in steps:
         if step.kind in _OWN_STEPS or (step.kind, step.target) == ("tmpfs", "/run"):
             continue
         kind, source = _STEPS.get(step.kind, (step.kind, step.source))
+        if kind == "layer":
+            kind, source = "home", layers[step.target]
         written.append([kind, _HIDDEN_SIZE if kind == "tmpfs" else source, step.target])
     return written

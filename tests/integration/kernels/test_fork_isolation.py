@@ -227,6 +227,62 @@ async def test_what_is_shown_of_a_project_locks_and_reaches_nothing(project):
             server.close()
 
 
+WRITE_HOME = """
+import os
+from pathlib import Path
+home = Path.home()
+for name in (".library/cache.txt", ".cache/library/data.bin", ".config/library.toml"):
+    (home / name).parent.mkdir(parents=True, exist_ok=True)
+    (home / name).write_text("by the sibling")
+"""
+SEE_HOME = "print(sorted(path.name for path in Path.home().iterdir()), open('../data/table.csv').read())"
+
+
+@pytest.mark.parametrize("branching", ["fork", "rerun"])
+async def test_what_a_library_writes_in_the_home_is_thrown_away(project, branching):
+    """Issue 31, item 10: what exists and may be seen is seen, and what is written is the branch's own."""
+    before = set(project.parent.rglob("*"))
+    async with open_siblings(Sandbox(branching=branching), workdir=project / "notebooks") as siblings:
+        if not siblings.environment().isolation.startswith(("namespaces", "bubblewrap")):
+            pytest.skip(siblings.environment().isolation)
+        one, other = await (await siblings.root()).fork(2)
+        await shown(one, WRITE_HOME)
+        assert await shown(other, f"from pathlib import Path\n{SEE_HOME}") == "['project'] by the user"
+        for _ in range(2):
+            [one] = await one.fork(1)
+            assert await shown(one, SEE_HOME) == "['.cache', '.config', '.library', 'project'] by the user"
+            assert await shown(one, "print((home / '.library/cache.txt').read_text())") == "by the sibling"
+            await shown(one, WRITE_HOME)
+    assert set(project.parent.rglob("*")) == before
+
+
+WRITING_LIBRARY = """
+from pathlib import Path
+folder = Path("~/.writes_at_import").expanduser()
+folder.mkdir()
+(folder / "config").write_text("x")
+Path("~/made_visibly").expanduser().mkdir()
+
+def offered():
+    "What the library offers."
+"""
+
+
+@pytest.mark.parametrize("inside", ["project/notebooks", ""])
+async def test_a_library_that_writes_in_the_home_can_be_read(project, monkeypatch, inside):
+    """Issue 31, item 10: wherever the command is used, the home itself included."""
+    home = project.parent
+    (home / "lib").mkdir()
+    (home / "lib/writes_at_import.py").write_text(WRITING_LIBRARY)
+    monkeypatch.setenv("PYTHONPATH", str(home / "lib"))
+    before = set(home.rglob("*"))
+    inspect = local_inspector(Sandbox(), workdir=home / inside)
+    async with aclosing(inspect("introspection.api_walk", ["--", "writes_at_import"])) as lines:
+        printed = [line async for line in lines]
+    assert any("offered" in line for line in printed), printed
+    assert set(home.rglob("*")) - before <= {home / "lib/__pycache__"}
+
+
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
     [parent] = await root.fork(1)
     await shown(parent, WRITE)

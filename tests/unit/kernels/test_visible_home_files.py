@@ -144,8 +144,9 @@ def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
         hidden=(home / ".ssh", home / "venv/token"),
         covered=(home,),
     )
-    targets = [step.target for step in plan_mounts(view, network=False)]
-    assert str(home) not in targets
+    steps = plan_mounts(view, network=False)
+    targets = [step.target for step in steps]
+    assert [step.kind for step in steps if step.target == str(home)] == ["folder"]  # made there
     assert str(home / ".ssh") not in targets
     assert targets.index(str(home / "venv")) < targets.index(str(home / "venv/token"))
     assert targets.index("/tmp") < targets.index(str(home / "work"))
@@ -159,7 +160,7 @@ def test_a_covered_home_lies_under_what_is_shown_in_it():
     command = Isolation("", ("bwrap",)).command(["python"], view)
     order = [command.index(word) for word in (str(home), str(home / "lib"), "/x/work")]
     assert order == sorted(order)
-    assert [("--remount-ro", str(home)) == pair for pair in pairwise(command)].count(True) == 1
+    assert ("--remount-ro", str(home)) not in pairwise(command)  # what is written there is thrown away
     assert "/opt" not in command
 
 
