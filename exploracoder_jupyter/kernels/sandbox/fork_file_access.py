@@ -43,6 +43,13 @@ def branch_layers(launcher: Launcher) -> dict[str, str]:
     return {str(path): _LAYER.format(number) for number, path in enumerate(launcher.files.covered)}
 
 
+def home_links(launcher: Launcher) -> dict[str, str]:
+    """Return what a branch can see of the user's home folder, by its path in there; outermost paths only."""
+    home, shown = Path.home().resolve(), set(launcher.files.shown)
+    inner = (path for path in shown if path.is_relative_to(home) and shown.isdisjoint(path.parents))
+    return {str(path.relative_to(home)): str(path) for path in inner if path != home}
+
+
 def landlock_rules(launcher: Launcher, snapshot: Snapshot, home: Path) -> dict[str, Any]:
     """Return the paths that may be read and written; of the run's folder, only the branch's own is readable."""
     temporary = Path(gettempdir()).resolve()  # full of other programs' files, each of which would be listed
