@@ -1,12 +1,13 @@
 """Siblings share nothing that one of them could write and get the files of their parent as they are; a fork that fails
 or gets no answer leaves the kernel that was to be forked as it was."""
 
+import json
 import os
 import socket
 import sys
 import tempfile
 import time
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -282,6 +283,30 @@ async def test_a_library_that_writes_in_the_home_can_be_read(project, monkeypatc
         printed = [line async for line in lines]
     assert any("offered" in line for line in printed), printed
     assert set(home.rglob("*")) - before <= {home / "lib/__pycache__"}
+
+
+async def test_a_hidden_file_that_an_import_needs_is_named(project, monkeypatch):
+    """Issue 31, item 10: the reader says what it did not find, which the option --allow-read shows."""
+    home = project.parent
+    (home / "lib").mkdir()
+    (home / "lib/needs_config.py").write_text(
+        "import os\nif not os.path.exists(os.path.expanduser('~/.needs/config')):\n"
+        "    raise OSError('Put your settings into ~/.needs/config.')\ndef offered(): 'What it offers.'"
+    )
+    (home / ".needs").mkdir()
+    (home / ".needs/config").touch()
+    monkeypatch.setenv("PYTHONPATH", str(home / "lib"))
+
+    async def walk(*allowed):
+        printed, inspect = [], local_inspector(Sandbox(allow_read=allowed), workdir=project)
+        async with aclosing(inspect("introspection.api_walk", ["--", "needs_config"])) as lines:
+            with suppress(KernelError):  # the program reports that it failed
+                async for line in lines:
+                    printed.append(json.loads(line))
+        return printed
+
+    assert [line["missing"] for line in await walk() if "error" in line] == [[str(home / ".needs/config")]]
+    assert any(line.get("api") for line in await walk("~/.needs/config"))
 
 
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
