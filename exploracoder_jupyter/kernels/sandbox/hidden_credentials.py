@@ -26,7 +26,7 @@ from exploracoder_jupyter.core.secrets.credential_files import (
     contains_credentials,
 )
 
-_FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
 """Variables that move a folder which is usually below the home folder."""
 
 MAX_FOLDERS: Final = 5_000
@@ -47,7 +47,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    for variable, usual in _FOLDER_VARIABLES.items():
+    for variable, usual in FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in BELOW_HOME if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)

@@ -2,8 +2,9 @@
 
 They need the interpreter with its packages (editable ones may be anywhere), paths in their environment variables, data
 that libraries have downloaded, the project around the working directory, and the paths given with `--allow-read`.
-Within all of these, files that usually contain credentials stay hidden. Where the working directory is the home folder
-itself, entries that begin with a dot are not shown, with the same exceptions.
+Folders elsewhere that stand for one in the home folder (`XDG_CACHE_HOME`) are covered like it. Within all of these,
+files that usually contain credentials stay hidden. Where the working directory is the home folder itself, entries that
+begin with a dot are not shown, with the same exceptions.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
+    FOLDER_VARIABLES,
     MAX_FOLDERS,
     find_private_files,
     hidden_paths,
@@ -28,6 +30,7 @@ from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
 )
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
+_SYSTEM: Final = frozenset(["usr", "etc", "nix", "gnu"])
 _IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
@@ -82,7 +85,11 @@ def find_visible_files(
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
     project, private = _find_project(workdir, homes)
     in_workdir = private if project else find_private_files([workdir])  # one walk for both
-    downloaded = (home / name for home in homes for name in _DOWNLOADED)
+    moved = _moved_folders(environ, (*homes, workdir))
+    downloaded = [home / name for home in homes for name in _DOWNLOADED]
+    for folder, usual in moved.items():
+        inside = (name.removeprefix(usual).lstrip("/") for name in _DOWNLOADED if name.startswith(f"{usual}/"))
+        downloaded += [folder / name for name in inside]
     candidates = [*needed, *_paths_in_variables(environ), *downloaded, *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = named_paths(workdir, allow_read)
@@ -90,7 +97,19 @@ def find_visible_files(
     hidden = {*hidden_paths(environ), *private, *private_below_named, *_dot_entries(homes, covered)} - named
     shown = tuple(sorted(_with_targets(found) | named))
     own = tuple(path for path in in_workdir if path not in named)
-    return VisibleFiles(covered, shown, tuple(sorted(hidden)), workdir, own, tuple(sorted(named)))
+    return VisibleFiles((*covered, *moved), shown, tuple(sorted(hidden)), workdir, own, tuple(sorted(named)))
+
+
+def _moved_folders(environ: Mapping[str, str], around: Iterable[Path]) -> dict[Path, str]:
+    """Return the folders outside of the home folders that stand for one there, with its usual path in a home folder;
+    without those that contain something else, such as a home folder, or that this user cannot write."""
+    given = {Path(environ[name]).resolve(): usual for name, usual in FOLDER_VARIABLES.items() if environ.get(name)}
+    return {
+        folder: usual
+        for folder, usual in given.items()
+        if os.access(folder, os.W_OK | os.X_OK) and folder.is_dir() and not _SYSTEM.intersection(folder.parts[1:2])
+        if not any(path.is_relative_to(folder) or folder.is_relative_to(path) for path in around)
+    }
 
 
 def named_paths(workdir: Path, allow_read: Iterable[str]) -> set[Path]:

@@ -177,7 +177,11 @@ def project(monkeypatch):
     """A project in a home folder that is not hidden with the folder around it, worked in below its root."""
     if (place := visible_place()) is None:
         pytest.skip("this user can write nowhere that siblings can see")
-    with tempfile.TemporaryDirectory(prefix=".home-", dir=place) as home:
+    with (
+        tempfile.TemporaryDirectory(prefix=".home-", dir=place) as home,
+        tempfile.TemporaryDirectory(prefix=".cache-", dir=place) as cache,
+    ):
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
         project = Path(home, "project")
         for name in ("pyproject.toml", "data/table.csv", "notebooks/.git/index", "notebooks/notes.txt"):
             (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -232,30 +236,34 @@ WRITE_HOME = """
 import os
 from pathlib import Path
 home = Path.home()
-for name in (".library/cache.txt", ".cache/library/data.bin", ".config/library.toml"):
-    (home / name).parent.mkdir(parents=True, exist_ok=True)
-    (home / name).write_text("by the sibling")
+cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+for path in (home / ".library/cache.txt", cache / "library/data.bin", home / ".config/library.toml"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("by the sibling")
 """
 SEE_HOME = """
+import os
 from pathlib import Path
-print(sorted(path.name for path in Path.home().iterdir()), (Path.home() / "project/data/table.csv").read_text())
+cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+names = sorted(path.name for path in Path.home().iterdir() if path != cache)
+print(names, (Path.home() / "project/data/table.csv").read_text(), (cache / "library/data.bin").exists())
 """
 
 
 @pytest.mark.parametrize("way", ["overlay", "copy", "rerun-bubblewrap", "fork-landlock"])
 async def test_what_a_library_writes_in_the_home_is_thrown_away(project, way):
     """Issue 31, item 10: what exists and may be seen is seen, and what is written is the branch's own."""
-    before = set(project.parent.rglob("*"))
+    before = {*project.parent.rglob("*"), *Path(os.environ["XDG_CACHE_HOME"]).rglob("*")}
     async with opened(way, project / "notebooks") as siblings:
         one, other = await (await siblings.root()).fork(2)
         await shown(one, WRITE_HOME)
-        assert await shown(other, SEE_HOME) == "['project'] by the user"
+        assert await shown(other, SEE_HOME) == "['project'] by the user False"
         for _ in range(2):
             [one] = await one.fork(1)
-            assert await shown(one, SEE_HOME) == "['.cache', '.config', '.library', 'project'] by the user"
+            assert await shown(one, SEE_HOME) == "['.config', '.library', 'project'] by the user True"
             assert await shown(one, "print((Path.home() / '.library/cache.txt').read_text())") == "by the sibling"
             await shown(one, WRITE_HOME)
-    assert set(project.parent.rglob("*")) == before
+    assert {*project.parent.rglob("*"), *Path(os.environ["XDG_CACHE_HOME"]).rglob("*")} == before
 
 
 WRITING_LIBRARY = """

@@ -96,6 +96,18 @@ def test_more_is_visible_if_it_is_given_or_the_home_is_worked_in(home, workdir, 
     assert {name for name in asked if is_visible(files, home / name, home / workdir)} == set(shown)
 
 
+def test_a_cache_folder_elsewhere_is_covered_like_the_home(home, tmp_path):
+    """Issue 31, item 10: libraries write there at their import."""
+    cache, workdir = tmp_path / "scratch/cache", home / WORKDIR
+    for name in ("huggingface/hub/weights", "pip/http", "huggingface/token"):
+        (cache / name).parent.mkdir(parents=True, exist_ok=True)
+        (cache / name).touch()
+    files = look(home, workdir, environ={"XDG_CACHE_HOME": str(cache), "XDG_DATA_HOME": str(tmp_path)})
+    assert cache in files.covered and tmp_path not in files.covered
+    visible = {str(path.relative_to(cache)) for path in cache.rglob("*") if is_visible(files, path, workdir)}
+    assert visible == {"huggingface/hub", "huggingface/hub/weights"}
+
+
 def test_the_sources_of_editable_packages_are_visible(home):
     record = home / "lib/python/own-1.0.dist-info/direct_url.json"
     record.parent.mkdir()
