@@ -123,6 +123,8 @@ def _holds_secret(text: str) -> bool:
 def _read_small(path: Path) -> str | None:
     """Return the content of a regular file; `None` if it is large, or cannot be read."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a device or a named pipe can have effects
+            return None
         file = os.open(path, _OPEN)
     except OSError:
         return None

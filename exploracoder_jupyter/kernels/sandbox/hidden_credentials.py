@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +24,7 @@ from exploracoder_jupyter.core.secrets.credential_files import (
     BELOW_HOME,
     NAMED_BY_VARIABLES,
     contains_credentials,
+    is_credential_file,
 )
 
 FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
@@ -31,6 +32,8 @@ FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".loca
 
 MAX_FOLDERS: Final = 5_000
 """Limit on the folders in which private files are searched."""
+_MAX_READ: Final = 20_000
+"""Limit on the files below one folder that are judged by their content too; each takes up to 0.1 ms."""
 
 
 def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -108,20 +111,23 @@ def find_private_files(folders: Iterable[Path]) -> Iterator[Path]:
 
 def walk_private_files(folder: Path) -> Iterator[list[Path]]:
     """Yield for this folder and each below it the private files that it contains, links resolved."""
-    waiting = [str(folder)]
+    waiting, files = [str(folder)], count()
     while waiting:
         found: list[Path] = []
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(entry.path)
-                elif is_private_file(entry):
+                elif is_private_file(entry, read=next(files) < _MAX_READ):
                     found.append(Path(entry.path).resolve())
         yield found
 
 
-def is_private_file(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry that is not a folder is a file with credentials, or leads to other programs."""
-    if entry.is_symlink():
-        return contains_credentials(Path(entry.path)) and _exists(Path(entry.path))
-    return not entry.is_file(follow_symlinks=False) or contains_credentials(Path(entry.path))
+def is_private_file(entry: os.DirEntry[str], *, read: bool = True) -> bool:
+    """Whether an entry that is not a folder is a file with credentials, or leads to other programs. `read`: whether
+    content counts as well as names."""
+    path, is_link = Path(entry.path), entry.is_symlink()
+    if not (is_link or entry.is_file(follow_symlinks=False)):
+        return True
+    secret = contains_credentials(path) if read else is_credential_file(path)
+    return secret and (not is_link or _exists(path))
