@@ -15,9 +15,11 @@ import pytest
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.file_lock import try_lock
+from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
 from tests.as_user import visible_place
 from tests.integration.live_kernel import live_kernel
@@ -230,6 +232,25 @@ async def test_what_is_shown_of_a_project_locks_and_reaches_nothing(project):
             with pytest.raises(BlockingIOError):
                 server.accept()
             server.close()
+
+
+async def test_open_files_of_a_live_kernel_stay_readable(project):
+    """Of a project they are shown through an overlay, where they lie on another device."""
+    if not fully_confined():
+        pytest.skip(best_level().why)
+    names = [project / name for name in ("data/table.csv", "notebooks/.git/index", "notebooks/large.bin")]
+    with (project / "data/large.bin").open("wb") as file:
+        file.truncate(MAX_COPIED_BYTES + 1)
+    async with live_kernel(project / "notebooks") as kernel:
+        await kernel.run(
+            f"files = [open(name, 'rb') for name in {[*map(str, names), str(project / 'data/large.bin')]!r}]"
+        )
+        offered = LiveKernel(kernel.fork)
+        async with open_siblings(
+            Sandbox(**LIMITS, state="live"), workdir=project / "notebooks", live=offered
+        ) as siblings:
+            [branch] = await (await siblings.root()).fork(1)
+            assert await shown(branch, "print([len(file.read(5)) for file in files])") == "[5, 5, 5, 5]"
 
 
 WRITE_HOME = """
