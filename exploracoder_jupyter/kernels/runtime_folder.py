@@ -42,10 +42,9 @@ def open_run_folder() -> Iterator[Path]:
 
     Blocks. Raises OSError: it could not be made.
     """
-    path, private = _open_private_folder()
+    path, private, name = _make_run_folder()
     try:
         _remove_stale_folders(private)
-        name = _make_folder(private)
         lock = os.open(path / name / "lock", os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
             try_lock(lock)  # marks the folder as in use until this process ends
@@ -55,12 +54,27 @@ def open_run_folder() -> Iterator[Path]:
             _remove(name, private)
     finally:
         os.close(private)
+        with suppress(OSError):  # other runs are active
+            path.rmdir()
 
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
     with suppress(OSError), _opened(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) as parent:
         _remove(folder.name, parent)
+
+
+def _make_run_folder() -> tuple[Path, int, str]:
+    """Make a folder for one run; return the private folder, a descriptor of that, and the name in it."""
+    while True:
+        path, private = _open_private_folder()
+        try:
+            return path, private, _make_folder(private)
+        except FileNotFoundError:  # the last of the other runs has just removed it
+            os.close(private)
+        except BaseException:
+            os.close(private)
+            raise
 
 
 def _open_private_folder() -> tuple[Path, int]:

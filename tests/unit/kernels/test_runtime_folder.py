@@ -5,6 +5,7 @@ import stat
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,6 +43,15 @@ def victim(tmp_path):
 
 def content(folder):
     return {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in (folder, *folder.rglob("*"))}
+
+
+def own_folder():
+    """The folder of this user's runs, which is not removed with the last of them as long as something is in it."""
+    with open_run_folder() as run:
+        pass
+    assert not run.parent.exists()
+    run.parent.mkdir(mode=0o700, exist_ok=True)
+    return run.parent
 
 
 def put_in_the_way(path, victim, lock):
@@ -89,8 +99,7 @@ def test_a_file_with_the_folders_name_hinders_nobody(temporary):
 
 @pytest.mark.parametrize("lock", ["fifo", "link", "folder"])
 def test_a_lock_that_is_none_leaves_its_folder(temporary, victim, lock):
-    with open_run_folder() as run:
-        odd = run.parent / "odd"
+    odd = own_folder() / "odd"
     odd.mkdir()
     make = {"fifo": os.mkfifo, "folder": os.mkdir, "link": lambda path: path.symlink_to(victim / "lock")}
     make[lock](odd / "lock")
@@ -103,8 +112,8 @@ def test_a_lock_that_is_none_leaves_its_folder(temporary, victim, lock):
 
 
 def test_folders_of_killed_runs_alone_are_removed(temporary, victim):
-    with open_run_folder() as run:
-        folders = {name: run.parent / name for name in ("killed", "active", "young", "linked")}
+    own = own_folder()
+    folders = {name: own / name for name in ("killed", "active", "young", "linked")}
     folders.pop("linked").symlink_to(victim)
     for name, folder in folders.items():
         folder.mkdir()
@@ -150,6 +159,19 @@ def test_a_folder_swapped_meanwhile_empties_no_other(tmp_path, victim):
         ended.set()
         thread.join()
     assert content(victim) == before
+
+
+def test_runs_that_begin_and_end_at_once_all_have_a_folder(temporary):
+    """The last one removes the folder that they share."""
+
+    def begin(_):
+        for _ in range(20):
+            with open_run_folder() as run:
+                assert (run / "lock").exists()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(begin, range(4)))
+    assert list(temporary.iterdir()) == []
 
 
 def test_folders_that_moved_up_leave_nothing(tmp_path):
