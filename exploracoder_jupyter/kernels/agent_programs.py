@@ -1,8 +1,8 @@
 """Runs a module of `kernel_agent` as a program in the siblings' interpreter and yields its output line by line.
 
 For inspection that must happen where the code will run but is not part of an exploration: the API of a library, the
-installed packages. The program is confined like a sibling; the working directory is read-only. What a library writes
-into the home folder at its import is thrown away, also where that is the working directory.
+installed packages. The program is confined like a sibling. What a library writes at its import, into the home folder
+or the working directory, is thrown away; what is there is shown read-only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import codecs
 import json
 import os
 import socket
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, aclosing
 from itertools import count, islice
 from pathlib import Path
@@ -31,8 +31,9 @@ Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 Ending the iteration early ends the program. Raises KernelError, with the last line of the log, when the program fails.
 """
 
-_MAX_ENTRIES: Final = 300
-"""Limit on mounts: each takes longer than the one before."""
+_MAX_ENTRIES: Final = 100
+_MAX_HOME_ENTRIES: Final = 300
+"""Limits on the mounts that show a working directory; the greater number takes a third of a second."""
 _serial = count()
 
 
@@ -81,16 +82,16 @@ async def inspect(
     be started, or failed."""
     from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree
     from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
-    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders, maskable_paths
+    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
-    (private / "home").mkdir()
-    is_home = workdir in home_folders(os.environ)
+    (private / "work").mkdir()
+    entries = _shown_entries(workdir, frozenset(launcher.files.hidden))
     view = FileView(
         workdir=workdir,
-        copy=private / "home" if is_home else None,
-        borrowed=tuple(_visible_entries(workdir)) if is_home else (),
+        copy=None if entries is None else private / "work",
+        borrowed=entries or (),
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
@@ -127,10 +128,21 @@ async def inspect(
                 await process.aclose()
 
 
-def _visible_entries(home: Path) -> Iterator[Path]:
-    """Yield the entries of a home folder to show in it, without those that begin with a dot; a limited number."""
-    entries = (entry for entry in sorted(home.iterdir()) if not entry.name.startswith("."))
-    yield from islice((entry for entry in entries if entry.is_dir() or entry.is_file()), _MAX_ENTRIES)
+def _shown_entries(workdir: Path, hidden: Collection[Path]) -> tuple[Path, ...] | None:
+    """Return what is shown of the working directory within an empty folder; `None` if it is to be shown as it is,
+    because each of its entries would take a mount. Of a home folder, only so many entries are shown."""
+    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders
+
+    is_home = workdir in home_folders(os.environ)
+    most = _MAX_HOME_ENTRIES if is_home else _MAX_ENTRIES
+    try:
+        with os.scandir(workdir) as found:
+            shown = (entry for entry in found if not (is_home and entry.name.startswith(".")))
+            paths = (Path(entry.path) for entry in shown if entry.is_dir() or entry.is_file())
+            entries = tuple(islice((path for path in paths if path not in hidden), most + 1))
+    except OSError:
+        return None
+    return entries[:most] if is_home or len(entries) <= most else None
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:

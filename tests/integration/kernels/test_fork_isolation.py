@@ -293,6 +293,8 @@ folder = Path("~/.writes_at_import").expanduser()
 folder.mkdir()
 (folder / "config").write_text("x")
 Path("~/made_visibly").expanduser().mkdir()
+assert Path(".").resolve() == Path.home() or Path("notes.txt").read_text() == "by the user"
+Path("log.txt").write_text("x")
 
 def offered():
     "What the library offers."
