@@ -1,7 +1,8 @@
 """Runs a command as an ordinary user where the tests run as root: `python -m tests.as_user COMMAND...`.
 
 What root alone can enter is opened only as far as the interpreter and this project need it, in a mount namespace of the
-command's own. The user has a home folder of its own beside the tests, for as long as the command runs.
+command's own. The user has a home folder of its own beside the tests, and a folder that experiments can see, for as
+long as the command runs.
 """
 
 import os
@@ -16,6 +17,17 @@ USER = 65534
 HERE = Path(__file__).resolve().parents[1]
 HOMES = "EXPLORA_TEST_HOMES"
 """Variable that names the folder in which tests make home folders."""
+OUTSIDE = "EXPLORA_TEST_OUTSIDE"
+"""Variable that names a folder outside of every home that experiments can see."""
+PLACES = (HERE / "tests" / "integration", Path("/var/lib"), Path("/opt"), Path("/srv"))
+
+
+def visible_place():
+    """A folder that this user can write and experiments can see, wherever this clone is; `None` if there is none."""
+    private = [Path(name).resolve() for name in ("/tmp", "/var/tmp", "/dev/shm", "/run", tempfile.gettempdir())]
+    places = [Path(os.environ[OUTSIDE])] if os.environ.get(OUTSIDE) else PLACES
+    seen = (place for place in places if not any(place.resolve().is_relative_to(folder) for folder in private))
+    return next((place for place in seen if os.access(place, os.W_OK)), None)
 
 
 def open_up(paths):
@@ -47,9 +59,13 @@ def main(command):
         return 0
     syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     open_up(dict.fromkeys(Path(path).resolve() for path in (sys.base_prefix, sys.prefix, HERE)))
-    with tempfile.TemporaryDirectory(prefix=".home-", dir=HERE / "tests" / "integration") as home:
-        os.chown(home, USER, USER)
-        environ = {**os.environ, "HOME": home, HOMES: home, "PYTHONDONTWRITEBYTECODE": "1"}
+    with (
+        tempfile.TemporaryDirectory(prefix=".home-", dir=HERE / "tests" / "integration") as home,
+        tempfile.TemporaryDirectory(prefix=".outside-", dir=visible_place()) as outside,
+    ):
+        for folder in (home, outside):
+            os.chown(folder, USER, USER)
+        environ = {**os.environ, "HOME": home, HOMES: home, OUTSIDE: outside, "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(command, cwd=HERE, env=environ, preexec_fn=become_user, check=False).returncode
 
 

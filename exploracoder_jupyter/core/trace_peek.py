@@ -68,7 +68,8 @@ def list_traces(folder: Path) -> list[TraceSummary]:
     found = []
     for path in (folder / "explorations").glob("*.ipynb"):
         with suppress(OSError):
-            found += [] if path.name.endswith(_EXPORT_SUFFIX) else [_read_summary(path)]
+            if path.is_file() and not path.name.endswith(_EXPORT_SUFFIX):  # reading a named pipe would never end
+                found.append(_read_summary(path))
     return sorted(found, key=lambda trace: trace.changed)
 
 

@@ -1,19 +1,21 @@
 """Runs a module of `kernel_agent` as a program in the siblings' interpreter and yields its output line by line.
 
 For inspection that must happen where the code will run but is not part of an exploration: the API of a library, the
-installed packages. The program is confined like a sibling; the working directory is read-only.
+installed packages. The program is confined like a sibling. What a library writes at its import, into the home folder
+or the working directory, is thrown away; what is there is shown read-only.
 """
 
 from __future__ import annotations
 
 import codecs
 import json
+import os
 import socket
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, aclosing
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -29,6 +31,9 @@ Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 Ending the iteration early ends the program. Raises KernelError, with the last line of the log, when the program fails.
 """
 
+_MAX_ENTRIES: Final = 100
+_MAX_HOME_ENTRIES: Final = 300
+"""Limits on the mounts that show a working directory; the greater number takes a third of a second."""
 _serial = count()
 
 
@@ -81,14 +86,18 @@ async def inspect(
 
     private = launcher.folder / f"i{next(_serial)}"
     (private / "tmp").mkdir(parents=True)
+    (private / "work").mkdir()
+    entries = _shown_entries(workdir, frozenset(launcher.files.hidden))
     view = FileView(
         workdir=workdir,
+        copy=None if entries is None else private / "work",
+        borrowed=entries or (),
         temporary=private / "tmp",
         writable=(private,),
         readable=launcher.readable,
-        hidden=maskable_paths((*launcher.files.hidden, *launcher.files.credentials)),
+        hidden=maskable_paths((*launcher.files.hidden, *launcher.files.private)),
         covered=launcher.files.covered,
-        private=launcher.folder,
+        private=launcher.all_runs,
     )
     theirs, ours = socket.socketpair()  # the program ends with this process: `confinement.exit_with_starter`
     with (private / "log").open("wb") as log, theirs, ours:
@@ -117,6 +126,23 @@ async def inspect(
                 if process.returncode is None:
                     await ProcessTree(process.pid).end(root_follows=launcher.isolation.mounts)
                 await process.aclose()
+
+
+def _shown_entries(workdir: Path, hidden: Collection[Path]) -> tuple[Path, ...] | None:
+    """Return what is shown of the working directory within an empty folder; `None` if it is to be shown as it is,
+    because each of its entries would take a mount. Of a home folder, only so many entries are shown."""
+    from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders
+
+    is_home = workdir in home_folders(os.environ)
+    most = _MAX_HOME_ENTRIES if is_home else _MAX_ENTRIES
+    try:
+        with os.scandir(workdir) as found:
+            shown = (entry for entry in found if not (is_home and entry.name.startswith(".")))
+            paths = (Path(entry.path) for entry in shown if entry.is_dir() or entry.is_file())
+            entries = tuple(islice((path for path in paths if path not in hidden), most + 1))
+    except OSError:
+        return None
+    return entries[:most] if is_home or len(entries) <= most else None
 
 
 async def split_lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:

@@ -1,22 +1,17 @@
 """Composes the command lines of siblings, and opens what those of one run share: interpreter, isolation, a folder.
 
 A `Launcher` is opened once per run. It composes the command line of a process (confinement, interpreter, limits, module
-of `kernel_agent`) and owns the run's private temporary folder, whose name is short because socket paths are limited to
-about 107 characters.
+of `kernel_agent`) and owns the run's private temporary folder (`runtime_folder`), whose name is short because socket
+paths are limited to about 107 characters.
 """
 
 from __future__ import annotations
 
 import base64
-import fcntl
 import json
 import os
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -28,6 +23,7 @@ from anyio import to_thread
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.secrets.secret_names import is_secret_variable
 from exploracoder_jupyter.kernels.interpreter import Interpreter, find_interpreter, write_agent_archive
+from exploracoder_jupyter.kernels.runtime_folder import open_run_folder
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, find_isolation, needed_by_interpreter
@@ -39,9 +35,6 @@ _MEGABYTE: Final = 1 << 20
 _MACHINE_SHARE: Final = 0.8
 _THREADS_PER_PROCESS: Final = 4
 _MAX_LARGE_FILES: Final = 4
-_LONGEST_FOLDER: Final = 60
-_PREFIX: Final = "xplora-"
-_STALE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +51,11 @@ class Launcher:
     files: VisibleFiles
     filter: SyscallFilter | None = None
     """For spawned processes; forks have a filter of their own."""
+
+    @property
+    def all_runs(self) -> Path:
+        """The folder that contains those of all runs of this user, which siblings do not see."""
+        return self.folder.parent
 
     @property
     def memory(self) -> int:
@@ -99,9 +97,10 @@ class Launcher:
 
         What must stay readable in it and was not copied, such as an interpreter below the home folder, is borrowed.
         """
-        hidden, most_mb = (*self.files.hidden, self.folder), self.sandbox.copy_mb
+        hidden, named, most_mb = (*self.files.hidden, self.all_runs), self.files.named, self.sandbox.copy_mb
+        folder = self.folder / "files"
         snapshot = await to_thread.run_sync(
-            lambda: take_snapshot(workdir, self.folder / "files", most_mb=most_mb, hidden=hidden, borrow=borrow)
+            lambda: take_snapshot(workdir, folder, most_mb=most_mb, hidden=hidden, named=named, borrow=borrow)
         )
         borrowed = list(snapshot.borrowed)
         for path in (path.relative_to(workdir) for path in self.readable if borrow and path.is_relative_to(workdir)):
@@ -133,65 +132,26 @@ async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str]
     kernel named in the settings cannot be used."""
     interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
-    await to_thread.run_sync(_remove_stale_folders)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=short_temporary_folder()))
-    with (folder / "lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # marks the folder as in use until this process ends
-        try:
-            archive = write_agent_archive(folder / "kernel_agent.zip")
-            needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
-            files = await to_thread.run_sync(
-                lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
-            )
-            compiled = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
-            yield Launcher(sandbox, interpreter, isolation, folder, archive, files, compiled)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(remove_tree, folder)
+    async with AsyncExitStack() as stack:
+        folder = await _enter_run_folder(stack)
+        archive = write_agent_archive(folder / "kernel_agent.zip")
+        needed = needed_by_interpreter([*interpreter.paths, *interpreter.command[:1], *paths])
+        files = await to_thread.run_sync(
+            lambda: find_visible_files(os.environ, workdir=workdir, needed=needed, allow_read=sandbox.allow_read)
+        )
+        compiled = compile_filter("bubblewrap" if isolation.mounts else "limits", network=sandbox.network)
+        yield Launcher(sandbox, interpreter, isolation, folder, archive, files, compiled)
 
 
-def short_temporary_folder() -> Path:
-    """Return the folder for temporary folders that contain sockets, whose paths are limited."""
-    usual = Path(tempfile.gettempdir()).resolve()
-    return usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")
+async def _enter_run_folder(stack: AsyncExitStack) -> Path:
+    """Open the run's folder, which is removed with the stack."""
+    run_folder = open_run_folder()
 
+    async def leave() -> None:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(run_folder.__exit__, None, None, None)
 
-def _remove_stale_folders() -> None:
-    """Remove folders left behind by killed runs."""
-    for lock in short_temporary_folder().glob(f"{_PREFIX}*/lock"):
-        with suppress(OSError):
-            if lock.stat().st_uid != os.getuid() or time.time() - lock.stat().st_mtime < _STALE_SECONDS:
-                continue
-            with lock.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove_tree(lock.parent)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder, even if a process in it removed its own permissions. Files that cannot be removed stay."""
-
-    def force_remove(function: object, path: str, error: object) -> None:
-        failed = Path(path)
-        with suppress(OSError):
-            if failed != folder:  # the parent of the folder is not ours to change
-                failed.parent.chmod(0o700)
-            if failed.is_symlink() or not failed.is_dir():
-                failed.unlink(missing_ok=True)
-                return
-            _grant_permissions(failed)
-            shutil.rmtree(failed, ignore_errors=True)
-
-    try:
-        shutil.rmtree(folder, onerror=force_remove)
-    except RecursionError:  # folders nested thousands deep, which `rm` can remove
-        subprocess.run(["rm", "-rf", "--", folder], check=False, stderr=subprocess.DEVNULL)
-
-
-def _grant_permissions(folder: Path) -> None:
-    """Give this user all permissions on the folder and its subfolders."""
-    folder.chmod(0o700)
-    for parent, names, _ in os.walk(folder):
-        for name in names:
-            path = Path(parent, name)
-            if not path.is_symlink():
-                path.chmod(0o700)
+    with anyio.CancelScope(shield=True):
+        folder = await to_thread.run_sync(run_folder.__enter__)
+    stack.push_async_callback(leave)
+    return folder

@@ -16,9 +16,10 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
+from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.spawned_process import LaunchSpec, start_sibling
+from exploracoder_jupyter.kernels.runtime_folder import remove_tree
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import maskable_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
@@ -88,7 +89,7 @@ class SiblingFactory:
             borrowed=tuple(source / path for path in self.snapshot.borrowed),
             hidden=maskable_paths((*self.launcher.files.hidden, *self.snapshot.hidden)),
             covered=self.launcher.files.covered,
-            private=self.launcher.folder,
+            private=self.launcher.all_runs,
             shared_memory=self.launcher.memory // 4,
         )
 

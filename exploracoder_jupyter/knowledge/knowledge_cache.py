@@ -1,15 +1,18 @@
 """The on-disk cache of knowledge: one SQLite file, safe to lose at any time.
 
 Bodies are JSON or numpy's own format, never pickle. Processes may share the file (WAL, short transactions). A corrupt
-file is replaced; if nothing can be written, nothing is cached and everything still works. The standard library's driver
-is enough for one table and opens in milliseconds.
+file is replaced; if nothing can be written, nothing is cached and everything still works. Only the owner can read the
+file, which contains documents of the user's. The standard library's driver is enough for one table and opens in
+milliseconds.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
@@ -87,6 +90,7 @@ class KnowledgeCache:
                     return
 
     def _connect(self) -> sqlite3.Connection:
+        self._make_private()
         db = sqlite3.connect(self._path, timeout=_TIMEOUT)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA:
@@ -101,6 +105,14 @@ class KnowledgeCache:
             db.close()
             raise
         return db
+
+    def _make_private(self) -> None:
+        """Let only the owner read the file, also one of an earlier release; SQLite's other files follow it."""
+        with suppress(OSError):
+            if not self._path.exists():
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            elif stat.S_IMODE(self._path.stat().st_mode) & 0o077:
+                self._path.chmod(0o600)
 
     def _delete_if_corrupt(self, error: sqlite3.Error) -> bool:
         if isinstance(error, sqlite3.OperationalError) or not isinstance(error, sqlite3.DatabaseError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -24,8 +23,9 @@ from anyio import to_thread
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernels.branching.fork_request import PORTS, ForkRequestBuilder
 from exploracoder_jupyter.kernels.branching.forker import Forker, host_path
-from exploracoder_jupyter.kernels.launcher import open_launcher, short_temporary_folder
+from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+from exploracoder_jupyter.kernels.runtime_folder import remove_tree, short_temporary_folder
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import open_context
@@ -107,7 +107,7 @@ class ForkServer:
     async def close(self) -> None:
         """End the fork and remove the address."""
         await self.end()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
 
     def _link_sockets(self, target: str) -> None:
         """Point the address at these sockets."""

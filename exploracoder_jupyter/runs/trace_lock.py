@@ -25,7 +25,8 @@ from exploracoder_jupyter.trace.trace_paths import notebook_path
 PATIENCE = 6.0
 """Seconds to wait for a run that was just stopped, e.g. because its kernel was restarted."""
 _PAUSE = 0.1
-_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Of any lockfile: in a shared folder, somebody may put a link or a named pipe in its place."""
 _MAX_BYTES = 10_000
 """Maximum number of bytes read from a lockfile."""
 
@@ -73,7 +74,7 @@ class TraceLock:
 
     def _try_acquire(self) -> bool:
         """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
-        file = os.open(self._path, _OPEN_FLAGS, 0o600)
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
         try:
             if not try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
@@ -105,7 +106,7 @@ def refuse_active(trace: Path) -> None:
 def is_active(trace: Path) -> bool:
     """Whether the run of this trace (a notebook or a journal) is still active."""
     try:
-        with _lock_path(trace).open("rb") as file:
+        with open(_lock_path(trace), "rb", opener=_open_safely) as file:
             return not try_lock(file.fileno(), shared=True)
     except (OSError, ImportError):  # no lockfile, or locks are not supported
         return False
@@ -116,9 +117,14 @@ def _lock_path(trace: Path) -> Path:
     return notebook.with_name(f".{notebook.stem}.lock")
 
 
+def _open_safely(path: str, flags: int) -> int:
+    return os.open(path, flags | _OPEN_FLAGS)
+
+
 def _active_error(trace: Path, *, remedy: str) -> UsageError:
     owner = ""
     with suppress(OSError, ValueError, OverflowError, ValidationError):
-        content = json.loads(_lock_path(trace).read_bytes()[:_MAX_BYTES])
+        with open(_lock_path(trace), "rb", opener=_open_safely) as file:
+            content = json.loads(file.read(_MAX_BYTES) or b"")
         owner = f" ({_OWNER.validate_python(content)})"
     return UsageError(f"The run of {trace.name} is still active{owner}.", remedy=remedy)

@@ -20,11 +20,14 @@ import psutil
 import pytest
 from jupyter_client.manager import KernelManager
 
-from tests.as_user import HOMES
+from tests.as_user import HOMES, visible_place
 from tests.integration.kernels.attacks import HOME_FILES, SECRET
 from tests.patience import patience
 
-_FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/data.csv")
+_FILES = (*HOME_FILES, "settings.toml", "work/.env", "work/prod.env", "work/server.pem", "work/data.csv")
+_BORROWED = ("work/large.bin", "work/.git/index")
+LARGE = 21 << 20
+"""Bytes of a file that is too large to be copied."""
 _CALLS = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine())
 """Numbers of `add_key` and `keyctl`."""
 _SESSION_KEYRING = -3
@@ -42,6 +45,10 @@ class World:
         for name in _FILES:
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(SECRET if name != "work/data.csv" else "a,b\n1,2\n")
+        (self.workdir / "server.pem").write_text(f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n")
+        for name in _BORROWED:  # too large to be copied, and never copied
+            (home / name).parent.mkdir(exist_ok=True)
+            (home / name).write_bytes(bytes(LARGE if name.endswith(".bin") else 9))
         (beside / "notes.txt").write_text("beside")
         (outside / "notes.txt").write_text(SECRET)
         os.utime(home / ".netrc", ns=(0, (stamp := int(self.mark) * 10**9 + 7)))
@@ -50,7 +57,8 @@ class World:
         """What only those can print who have read it."""
         self._device, self._zeros = (_make_device(outside / name, minor) for name, minor in (("log", 11), ("zeros", 5)))
         self._log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK) if self._device else None
-        self._pipes = {name: _open_pipe(folder / "fifo") for name, folder in (("home", home), ("outside", outside))}
+        places = {"home": home, "outside": outside, "project": self.workdir / ".git"}
+        self._pipes = {name: _open_pipe(folder / "fifo") for name, folder in places.items()}
         self._system_v = _share(SECRET.encode())
         self._has_key = _add_key(self.mark)
         self._shared = shared_memory.SharedMemory(create=True, size=100)
@@ -151,6 +159,7 @@ class World:
             "unix-tmp": (socket.AF_UNIX, stream, f"/tmp/{self.mark}.sock"),
             "unix-home": (socket.AF_UNIX, stream, str(self.home / "server.sock")),
             "unix-outside": (socket.AF_UNIX, stream, str(self.outside / "server.sock")),
+            "unix-project": (socket.AF_UNIX, stream, str(self.workdir / ".git" / "s")),
         }
         if _has_ipv6():
             places["tcp6"] = (socket.AF_INET6, stream, ("::1", 0))
@@ -329,9 +338,9 @@ def _address():
 
 @contextmanager
 def open_world(beside):
-    """A world whose home is that of this process meanwhile; not in `/tmp`, which siblings do not share."""
+    """A world whose home is that of this process meanwhile; what is outside lies where siblings see it."""
     here = Path(os.environ.get(HOMES) or Path(__file__).resolve().parent)
-    folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=here) for _ in range(2))
+    folder, other = (tempfile.TemporaryDirectory(prefix=".home-", dir=place) for place in (here, visible_place()))
     home = Path(folder.name)
     with folder, other, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))

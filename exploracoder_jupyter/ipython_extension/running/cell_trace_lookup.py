@@ -163,7 +163,8 @@ def _newest_first(paths: Iterable[Path]) -> list[Path]:
     dated = []
     for path in {path.resolve() for path in paths}:
         with suppress(OSError):
-            dated.append((path.stat().st_mtime, path))
+            if path.is_file():  # reading a named pipe would never end
+                dated.append((path.stat().st_mtime, path))
     return [path for _, path in sorted(dated, reverse=True)]
 
 

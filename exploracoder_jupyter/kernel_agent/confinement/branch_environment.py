@@ -20,6 +20,9 @@ _libc = ctypes.CDLL(None)
 _libc.getenv.restype = ctypes.c_void_p
 _PRESERVED = ("MPLBACKEND",)
 """Variables that kernels set for themselves; this one selects where figures are drawn."""
+_USER_HOME = "home"
+"""Name of the folder that stands for the user's home, where nothing can be mounted over that."""
+_MOVED_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 _FOLDERS = ("tmp", "ipython", "matplotlib", "k")
 
 
@@ -35,7 +38,8 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
             previous = os.getcwd()
     if order["level"] == "namespaces":
         proc = namespaces.build_view(order)
-        paths = (order["workdir"], *(() if order["first"] else namespaces.PRIVATE_FOLDERS))
+        private = () if order["first"] else (*namespaces.PRIVATE_FOLDERS, *order["layers"])
+        paths = (order["workdir"], *private)
         carried = {path: path for path in paths}
     elif order["level"] == "open":
         _make_home(order)
@@ -66,11 +70,20 @@ def _make_copies(order: dict[str, Any]) -> dict[str, str]:
         shutil.copy(fonts, f"{home}/matplotlib")
     os.mkdir(f"{home}/work", 0o700)
     copy_tree(order["from"], f"{home}/work")
+    if order["level"] == "landlock":
+        os.mkdir(f"{home}/{_USER_HOME}", 0o700)
     if order["first"]:
+        for place, path in order["links"].items():
+            link = f"{home}/{_USER_HOME}/{place}"
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(path, link)
         return {source: f"{home}/work"}
     parent = os.path.dirname(source)
-    copy_tree(f"{parent}/tmp", f"{home}/tmp")
-    return {source: f"{home}/work", f"{parent}/tmp": f"{home}/tmp"}
+    carried = {source: f"{home}/work"}
+    for name in ("tmp", *([_USER_HOME] if order["level"] == "landlock" else ())):
+        copy_tree(f"{parent}/{name}", f"{home}/{name}")
+        carried[f"{parent}/{name}"] = f"{home}/{name}"
+    return carried
 
 
 def use_own_folders(order: dict[str, Any]) -> None:
@@ -81,6 +94,10 @@ def use_own_folders(order: dict[str, Any]) -> None:
         child_processes.adopt_orphans()
         home = order["home"]
         os.environ.update(TMPDIR=f"{home}/tmp", IPYTHONDIR=f"{home}/ipython", MPLCONFIGDIR=f"{home}/matplotlib")
+    if order["level"] == "landlock":  # libraries may write in what they take for the user's home
+        os.environ["HOME"] = f"{home}/{_USER_HOME}"
+        for name in _MOVED_FOLDERS:
+            os.environ.pop(name, None)
     tempfile: Any = sys.modules.get("tempfile")
     if tempfile is not None:
         tempfile.tempdir = None

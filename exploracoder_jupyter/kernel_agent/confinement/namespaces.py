@@ -3,8 +3,11 @@
 Generation 1 is a child of an unconfined kernel: everything becomes read-only, and paths that the plan hides are hidden.
 Every generation, including later descendants, gets its own files, processes and network. A private tmpfs, the *home*,
 contains everything that a branch can write: the upper layer of an overlay at the working directory, `/tmp`, shared
-memory, sockets. It starts as a copy of the parent's home, so that files follow the branch tree, and vanishes with the
-process.
+memory, sockets, what libraries write into the user's home folder. It starts as a copy of the parent's home, so that
+files follow the branch tree, and vanishes with the process.
+
+Folders and files of the user are shown through an overlay without an upper layer, where the file system allows one: a
+lock, a socket or a named pipe in it is not the user's, even one that is made later.
 
 What all generations share (the empty folders over hidden paths, `/run`, `/dev`) is writable for none of them, as
 siblings could otherwise see what others wrote.
@@ -28,6 +31,7 @@ import re
 import shutil
 import socket
 import struct
+from collections.abc import Collection
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.confinement import syscalls
@@ -39,6 +43,8 @@ _NEXT_HOME = f"{BRANCH_HOME}.next"
 _SNAPSHOT = f"{BRANCH_HOME}.files"
 """Path of the snapshot of the working directory. The path that it was taken to may lie in the working directory, where
 each generation covers it, and where a branch could replace it."""
+_SOURCE, _STACKED, _NOTHING = (f"{BRANCH_HOME}.{name}" for name in ("source", "stacked", "nothing"))
+"""Paths where an overlay of one of the user's folders is set up."""
 PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 """Folders that are private to each branch and start as a copy of its parent's."""
 _HOME_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
@@ -93,17 +99,18 @@ def build_view(order: dict[str, Any]) -> int | None:
     In the first generation, returns a descriptor of a `/proc` that is mounted nowhere, for `enter_namespaces`.
 
     Keys of the order: `first`, `size` (bytes of home), `workdir`, `borrowed` (paths in the working directory that are
-    shown as they are), `overlay` (otherwise the working directory is a copy), `network`; in the first generation also
+    shown as they are), `overlay` (otherwise the working directory is a copy), `layers` (folders of the user that are
+    empty and writable, with the names of their content in the home), `network`; in the first generation also
     `lower` (the snapshot), `plan` and `after` (the steps before and after the working directory is shown), and `fonts`.
     """
     if not order["network"]:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # enables the loopback
             fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _IFF_UP_RUNNING))
-    borrowed = [(path, syscalls.clone_tree(path)) for path in order["borrowed"] if os.path.exists(path)]
+    borrowed = [_MountStep("bind", path, path) for path in order["borrowed"]]
     proc, remaining = None, []
     if order["first"]:  # in this `/proc`, a process sees itself and nothing of the machine
         proc = syscalls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
-        remaining = _cover_machine(order)
+        remaining = _cover_machine(order, borrowed)
     else:
         _renew_home(order)
     workdir = _ensure_exists(order["workdir"])
@@ -112,10 +119,7 @@ def build_view(order: dict[str, Any]) -> int | None:
         syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
     else:
         syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
-    for path, tree in borrowed:
-        syscalls.make_read_only(tree)
-        syscalls.attach(tree, _ensure_exists(path, like=tree))
-    for step in remaining:
+    for step in (*borrowed, *remaining):
         _mount_step(step)
     if order["first"]:  # except the home: no generation may write what later ones inherit
         home = os.stat(BRANCH_HOME).st_dev
@@ -134,8 +138,9 @@ def give_up_privileges() -> None:
     syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
-def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
-    """Cover the whole machine; return the steps to carry out after the working directory is shown."""
+def _cover_machine(order: dict[str, Any], borrowed: list[_MountStep]) -> list[_MountStep]:
+    """Cover the whole machine; return the steps to carry out after the working directory and the borrowed paths are
+    shown."""
     # Forbidden in this user namespace and below: they would allow mounting the file system of control groups, which is
     # writable for its owner.
     with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
@@ -145,12 +150,15 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
     snapshot = syscalls.clone_tree(order["lower"])
     syscalls.make_read_only("/")
     syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
-    for folder in (BRANCH_HOME, _NEXT_HOME, _SNAPSHOT):
+    for folder in (BRANCH_HOME, _NEXT_HOME, _SNAPSHOT, _SOURCE, _STACKED, _NOTHING):
         os.mkdir(folder, 0o700)
+    for step in (*borrowed, *plan, *after):
+        if step.kind == "bind" and step.tree is not None and not step.source.startswith("/run/"):
+            step.tree = _through_overlay(step.source, step.tree)
     syscalls.make_read_only(snapshot)
     syscalls.attach(snapshot, _SNAPSHOT)
     _mount_home(BRANCH_HOME, order["size"])
-    for folder in _HOME_FOLDERS:
+    for folder in (*_HOME_FOLDERS, *order["layers"].values()):
         os.mkdir(f"{BRANCH_HOME}/{folder}", 0o700)
     for fonts in order["fonts"]:
         shutil.copy(fonts, f"{BRANCH_HOME}/matplotlib")
@@ -159,6 +167,31 @@ def _cover_machine(order: dict[str, Any]) -> list[_MountStep]:
     for step in plan:
         _mount_step(step)
     return after
+
+
+def _through_overlay(path: str, tree: int) -> int:
+    """Return a tree that shows the same as `tree`, the path's own, through an overlay; `tree` if that is impossible.
+
+    An overlay does not show mounts within a folder, and not every file system can be in one.
+    """
+    folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
+    try:
+        syscalls.attach(syscalls.clone_tree(folder), _SOURCE)
+        try:
+            if any(point.startswith(f"{_SOURCE}/") for _, _, point in _read_mounts()):
+                return tree
+            layers = f"lowerdir={_SOURCE}:{_NOTHING}"
+            syscalls.mount("overlay", _STACKED, "overlay", _MOUNT_FLAGS | syscalls.MS_RDONLY, layers)
+            try:
+                stacked = syscalls.clone_tree(os.path.join(_STACKED, name))
+            finally:
+                syscalls.unmount(_STACKED)
+        finally:
+            syscalls.unmount(_SOURCE)
+    except OSError:
+        return tree
+    os.close(tree)
+    return stacked
 
 
 def _renew_home(order: dict[str, Any]) -> None:
@@ -171,27 +204,43 @@ def _renew_home(order: dict[str, Any]) -> None:
     syscalls.mount("proc", "/proc", "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
     if os.path.isdir("/dev/pts"):
         _mount_terminals("/dev/pts")
-    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_in_private_folders(order["workdir"])]
-    for folder, name in zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True):
-        if os.path.isdir(folder):
-            syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
+    private = _private_folders(order["layers"])
+    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_within(private, workdir=order["workdir"])]
+    for folder, name in private.items():
+        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
     for path, tree in shown:
         syscalls.attach(tree, _ensure_exists(path, like=tree))
 
 
-def _mounts_in_private_folders(workdir: str) -> list[str]:
+def _private_folders(layers: dict[str, str]) -> dict[str, str]:
+    """Return the folders that each branch has of its own, with the names of their content in its home."""
+    usual = dict(zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True))
+    mounted = {point for _, _, point in _read_mounts()}  # a layer in another private folder is no mount
+    return {
+        **{folder: name for folder, name in usual.items() if os.path.isdir(folder)},
+        **{folder: name for folder, name in layers.items() if folder in mounted},
+    }
+
+
+def _mounts_within(private_folders: Collection[str], *, workdir: str) -> list[str]:
     """Return the mounts within the private folders (such as environments) except the working directory.
 
     Where a private folder is the working directory or lies in it, the new working directory covers its mounts, and the
     paths of those that earlier generations have covered name what the parent put there instead.
     """
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        mounts = [line.split()[:5] for line in file]
-    topmost = {_unescape(point): number for number, _, _, _, point in mounts}
-    outside = [folder for folder in PRIVATE_FOLDERS if not f"{folder}/".startswith(f"{workdir}/")]
+    mounts = _read_mounts()
+    topmost = {point: number for number, _, point in mounts}
+    outside = [folder for folder in private_folders if not f"{folder}/".startswith(f"{workdir}/")]
     private = {topmost[folder] for folder in outside if folder in topmost}
-    shown = {_unescape(point) for _, parent, _, _, point in mounts if parent in private}
+    shown = {point for _, parent, point in mounts if parent in private}
     return sorted(shown - {workdir})
+
+
+def _read_mounts() -> list[tuple[str, str, str]]:
+    """Return the number, the number of the mount around it, and the path of each mount."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        fields = [line.split()[:5] for line in file]
+    return [(number, parent, _unescape(point)) for number, parent, _, _, point in fields]
 
 
 def _unescape(path: str) -> str:
@@ -209,6 +258,8 @@ def _mount_step(step: _MountStep) -> None:
             syscalls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
         case "null" if step.tree is not None:
             syscalls.attach(step.tree, target)
+        case "folder":
+            _ensure_exists(target)
         case "proc":
             syscalls.mount("proc", target, "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
         case "dev":

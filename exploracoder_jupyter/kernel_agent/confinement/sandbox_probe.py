@@ -37,6 +37,7 @@ def _test_generations(folder: str, *, overlay: bool) -> None:
         "workdir": f"{folder}/work",
         "lower": f"{folder}/files",
         "borrowed": [],
+        "layers": {},
         "overlay": overlay,
         "network": False,
     }

@@ -28,6 +28,7 @@ _OPEN_TREE_CLONE, _OPEN_TREE_CLOEXEC = 1, os.O_CLOEXEC
 _MOVE_MOUNT_F_EMPTY_PATH = 4
 _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 38, 47, 4
 _LAST_CAP = 63
+_MNT_DETACH = 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -103,6 +104,11 @@ def mount(source: str, target: str, file_system: str = "", flags: int = 0, data:
     arguments = (os.fsencode(word) if word else None for word in (source, target, file_system))
     result = _libc.mount(*arguments, ctypes.c_ulong(flags), os.fsencode(data) if data else None)
     check_result(result, f"mount {file_system or source} at {target}")
+
+
+def unmount(mount_point: str) -> None:
+    """Detach the mount at this path and those below it."""
+    check_result(_libc.umount2(os.fsencode(mount_point), ctypes.c_int(_MNT_DETACH)), f"unmount {mount_point}")
 
 
 def detached_mount(file_system: str, flags: int, options: Mapping[str, str]) -> int:

@@ -186,10 +186,16 @@ class DescriptorReplacer:
         flags = descriptor.flags & ~(os.O_ACCMODE | os.O_APPEND)
         own_path = self._path_in_copy(descriptor.path)
         new = _open(own_path or descriptor.path, flags)
-        if own_path or os.path.samestat(os.fstat(new), descriptor.status):
+        if own_path or _is_same_file(os.fstat(new), descriptor.status):
             return new
         os.close(new)
         raise FileNotFoundError(errno.ENOENT, "a different file is at this path", descriptor.path)
+
+
+def _is_same_file(one: os.stat_result, other: os.stat_result) -> bool:
+    """Whether both are of one file, which an overlay shows on a device of its own."""
+    fields = ("st_ino", "st_mode", "st_uid", "st_size", "st_mtime_ns")
+    return os.path.samestat(one, other) or all(getattr(one, name) == getattr(other, name) for name in fields)
 
 
 class _MemoryCopies:

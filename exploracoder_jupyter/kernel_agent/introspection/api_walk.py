@@ -2,7 +2,8 @@
 
 The program, with arguments such as `sklearn --seconds 120`, imports the library and its public submodules. It prints
 lines of JSON: `{"progress": n}` during the walk, `{"loading": name}` before each module it imports, one
-`{"api": {...}}` per public object, and finally `{"library": {...}}`; or `{"error": "import", ...}` with exit status 3.
+`{"api": {...}}` per public object, and finally `{"library": {...}}`; or `{"error": "import", ...}` with exit status 3,
+where `missing` lists the paths that the error names and that do not exist here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -22,6 +24,9 @@ from exploracoder_jupyter.kernel_agent.introspection.public_names import Scope
 from exploracoder_jupyter.kernel_agent.introspection.stub_signatures import signature_in_stubs
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_rows
 from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_standard_streams, time_limit
+
+_PATH = re.compile(r"(?<![\w/.~])~?/[^\s'\",:;()]*[^\s'\",:;().]")
+_MAX_DETAIL, _MAX_PATHS = 4000, 5
 
 
 def walk(
@@ -45,7 +50,8 @@ def walk(
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing and _walk_stubs(name, emit):
             return True
-        emit({"error": "import", "library": name, "detail": f"{type(error).__name__}: {error}"})
+        detail, paths = f"{type(error).__name__}: {error}", _missing_paths(error)
+        emit({"error": "import", "library": name, "detail": detail, "missing": paths})
         return False
     scope = Scope(name, beside, root=library_root(module, name))
     walker = ApiWalker(scope, seconds=seconds, emit=emit, without=without)
@@ -59,6 +65,13 @@ def walk(
     counts = {"skipped": walker.skipped, "cut": walker.truncated}
     emit({"library": {"name": name, "version": version, "doc": doc, **counts}})
     return True
+
+
+def _missing_paths(error: BaseException) -> list[str]:
+    """Return the paths that an error names and that are not there; they may exist outside of this process's view."""
+    named = [getattr(error, "filename", None), *_PATH.findall(str(error)[:_MAX_DETAIL])]
+    paths = (os.path.expanduser(path) for path in named if isinstance(path, str))
+    return [path for path in dict.fromkeys(paths) if os.path.isabs(path) and not os.path.exists(path)][:_MAX_PATHS]
 
 
 def _walk_stubs(name: str, emit: Callable[[Mapping[str, Any]], None]) -> bool:

@@ -11,7 +11,9 @@ from typing import Any, Final
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.fork_file_access import (
+    branch_layers,
     hidden_from_forks,
+    home_links,
     landlock_rules,
     mounts_around_workdir,
 )
@@ -93,6 +95,8 @@ class ForkRequestBuilder:
             "workdir": str(snapshot.source),
             "lower": str(snapshot.folder),
             "overlay": self.level.overlay,
+            "layers": branch_layers(launcher),
+            "links": home_links(launcher) if self.level.name == "landlock" else {},
             "borrowed": [str(snapshot.source / path) for path in snapshot.borrowed],
             "size": min(launcher.disk, launcher.memory // 2),
             "fonts": [str(path) for path in font_caches()],

@@ -19,11 +19,11 @@ from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
 from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
 from exploracoder_jupyter.text.terminal_text import strip_ansi
 
-_PATH: Final = re.compile(r"""['"]([^'"\n\0]*/[^'"\n\0]+)['"]""")
+_PATH: Final = re.compile(r"""(?<![^\s(=:,\[])['"]([^'"\n\0]+)['"]""")
 _MAX_CHARACTERS, _MAX_PATHS = 4000, 5
 _HIDDEN_FILE_NOTE: Final = (
-    "that file exists, but experiments cannot see it: in the home folder they see only this project; "
-    "the option --allow-read PATH makes more visible"
+    "that file exists, but experiments cannot see it: in the home folder they see only this project, "
+    "without what looks like credentials; the option --allow-read PATH makes more visible"
 )
 
 

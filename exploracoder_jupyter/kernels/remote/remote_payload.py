@@ -26,6 +26,7 @@ from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import remote_cleanup
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import named_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 MAX_MB: Final = 20
@@ -105,8 +106,11 @@ def build_payload(
         if workdir is None:
             (folder / "work").mkdir()
         else:
-            most_mb, hidden = min(sandbox.copy_mb, MAX_MB), hidden_paths(os.environ)
-            note = take_snapshot(workdir, folder / "work", most_mb=most_mb, hidden=hidden, borrow=False).note
+            most_mb, named = min(sandbox.copy_mb, MAX_MB), named_paths(workdir, sandbox.allow_read)
+            hidden = set(hidden_paths(os.environ)) - named
+            note = take_snapshot(
+                workdir, folder / "work", most_mb=most_mb, hidden=hidden, named=named, borrow=False
+            ).note
         with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
             for part in ("kernel_agent.zip", "work"):
                 archive.add(folder / part, part, filter=_without_owner)

@@ -34,7 +34,8 @@ class FileView:
     hidden: tuple[Path, ...] = ()
     """Files and folders that appear empty."""
     covered: tuple[Path, ...] = ()
-    """Folders that appear empty except for paths listed in the other fields: the home folder."""
+    """Folders that appear empty except for paths listed in the other fields: the home folder. What is written in them
+    is gone with the process."""
     private: Path | None = None
     """A folder that shows only the paths listed as readable or writable, so that siblings do not see one another."""
     shared_memory: int = 1 << 30
@@ -48,7 +49,10 @@ class FileView:
         return self.overlaid or self.copy is not None
 
 
-MountKind = Literal["root", "dev", "device", "proc", "tmpfs", "shm", "temporary", "bind", "workdir", "null", "write"]
+MountKind = Literal[
+    "root", "dev", "device", "proc", "tmpfs", "shm", "temporary", "layer", "folder", "bind", "workdir", "null", "write"
+]
+"""`layer`: a folder that is empty at first, and writable; `folder`: the same, within another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def _mount_places(view: FileView) -> Iterator[Mount]:
     anywhere."""
     temporary = [path for path in map(Path, _TEMPORARY) if path.is_dir() and not path.is_symlink()]
     kinds: dict[Path, MountKind] = {Path("/"): "root", Path("/run"): "tmpfs"}
-    kinds |= dict.fromkeys(view.covered, "tmpfs")
+    kinds |= dict.fromkeys(view.covered, "layer")
     kinds |= dict.fromkeys((*view.readable, *view.borrowed), "bind")
     kinds |= {path: "tmpfs" if path.is_dir() else "null" for path in view.hidden}
     kinds |= dict.fromkeys(temporary, "temporary")
@@ -95,6 +99,8 @@ def _mount_places(view: FileView) -> Iterator[Mount]:
         filled = around in ("root", "bind") or (around == "workdir" and not view.copied)
         if kind == "bind" and filled and path not in view.borrowed:
             continue  # visible with the folder around it
+        if kind == "layer" and not filled:  # it is as empty and as writable as the folder around it
+            kind = "folder"
         if kind in ("null", "tmpfs") and path != view.private and not filled:
             continue  # hidden with the folder around it
         yield Mount(kind, str(path) if kind == "bind" else "", str(path))

@@ -1,4 +1,5 @@
-"""Finds credential files of the user that siblings never see: in the home folder, named by variables, in projects.
+"""Finds files of the user that siblings never see: credentials in the home folder, named by variables, in projects; and
+in projects sockets, named pipes and devices, by which other programs can be reached through a read-only folder.
 
 Those of the home folder are hidden whatever else of it is shown (see `visible_home_files`). Those of a project are not
 copied with the working directory, and are hidden where a folder of it is shown directly.
@@ -12,19 +13,27 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Final
 
 from jupyter_core.paths import jupyter_runtime_dir
 
 from exploracoder_jupyter.core.configuration.settings_sources import config_path
-from exploracoder_jupyter.core.secrets.credential_files import BELOW_HOME, NAMED_BY_VARIABLES, is_credential_file
+from exploracoder_jupyter.core.secrets.credential_files import (
+    BELOW_HOME,
+    NAMED_BY_VARIABLES,
+    contains_credentials,
+    is_credential_file,
+)
 
-_FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
+FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
 """Variables that move a folder which is usually below the home folder."""
 
-_MAX_FOLDERS: Final = 5_000
+MAX_FOLDERS: Final = 5_000
+"""Limit on the folders in which private files are searched."""
+_MAX_READ: Final = 20_000
+"""Limit on the files below one folder that are judged by their content too; each takes up to 0.1 ms."""
 
 
 def hidden_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
@@ -41,7 +50,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield config_path()
     yield config_path().parent if config_path().parent.name == "exploracoder_jupyter" else config_path()
     yield Path(jupyter_runtime_dir())
-    for variable, usual in _FOLDER_VARIABLES.items():
+    for variable, usual in FOLDER_VARIABLES.items():
         if environ.get(variable):
             beside = (name for name in BELOW_HOME if name.startswith(f"{usual}/"))
             yield from (Path(environ[variable], name.removeprefix(f"{usual}/")) for name in beside)
@@ -94,9 +103,31 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def find_credential_files(folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield files with credentials below these folders, links resolved; searches a limited number of folders."""
-    walks = chain.from_iterable(os.walk(folder) for folder in sorted(folders))
-    for parent, _, names in islice(walks, _MAX_FOLDERS):
-        found = (Path(parent, name) for name in names)
-        yield from (path.resolve() for path in found if is_credential_file(path) and path.is_file())
+def find_private_files(folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the private files below these folders, links resolved; searches a limited number of folders."""
+    found = chain.from_iterable(map(walk_private_files, sorted(folders)))
+    return chain.from_iterable(islice(found, MAX_FOLDERS))
+
+
+def walk_private_files(folder: Path) -> Iterator[list[Path]]:
+    """Yield for this folder and each below it the private files that it contains, links resolved."""
+    waiting, files = [str(folder)], count()
+    while waiting:
+        found: list[Path] = []
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif is_private_file(entry, read=next(files) < _MAX_READ):
+                    found.append(Path(entry.path).resolve())
+        yield found
+
+
+def is_private_file(entry: os.DirEntry[str], *, read: bool = True) -> bool:
+    """Whether an entry that is not a folder is a file with credentials, or leads to other programs. `read`: whether
+    content counts as well as names."""
+    path, is_link = Path(entry.path), entry.is_symlink()
+    if not (is_link or entry.is_file(follow_symlinks=False)):
+        return True
+    secret = contains_credentials(path) if read else is_credential_file(path)
+    return secret and (not is_link or _exists(path))

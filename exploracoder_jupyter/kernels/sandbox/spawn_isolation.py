@@ -121,6 +121,8 @@ def _bubblewrap_options(step: Mount, view: FileView, proc: Sequence[str]) -> Seq
         "proc": proc,
         "tmpfs": ("--tmpfs", target),
         "shm": ("--size", str(view.shared_memory), "--tmpfs", target),
+        "layer": ("--size", str(view.shared_memory // 4), "--tmpfs", target),
+        "folder": ("--dir", target),
         "temporary": ("--bind", str(view.temporary), target),
         "null": ("--ro-bind", "/dev/null", target),
         "write": ("--bind", source, target),

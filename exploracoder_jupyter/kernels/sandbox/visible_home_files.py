@@ -2,8 +2,9 @@
 
 They need the interpreter with its packages (editable ones may be anywhere), paths in their environment variables, data
 that libraries have downloaded, the project around the working directory, and the paths given with `--allow-read`.
-Within all of these, files that usually contain credentials stay hidden. Where the working directory is the home folder
-itself, entries that begin with a dot are not shown, with the same exceptions.
+Folders elsewhere that stand for one in the home folder (`XDG_CACHE_HOME`) are covered like it. Within all of these,
+files that usually contain credentials stay hidden. Where the working directory is the home folder itself, entries that
+begin with a dot are not shown, with the same exceptions.
 """
 
 from __future__ import annotations
@@ -18,13 +19,18 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files, hidden_paths, home_folders
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
+    FOLDER_VARIABLES,
+    MAX_FOLDERS,
+    find_private_files,
+    hidden_paths,
+    home_folders,
+    walk_private_files,
+)
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
-_MAX_FOLDERS: Final = 5_000
-"""A project with more folders is not shown, because it cannot be searched for credentials quickly."""
+_SYSTEM: Final = frozenset(["usr", "etc", "nix", "gnu"])
 _IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
@@ -47,8 +53,10 @@ class VisibleFiles:
     hidden: tuple[Path, ...]
     """Files and folders that appear empty, wherever they are."""
     workdir: Path = Path()
-    credentials: tuple[Path, ...] = ()
-    """Files with credentials in the working directory, for programs that see it directly and not as a copy."""
+    private: tuple[Path, ...] = ()
+    """Private files in the working directory, for programs that see it directly and not as a copy."""
+    named: tuple[Path, ...] = ()
+    """Paths given with `--allow-read`, which are shown whatever they are."""
 
     def covers(self, path: str) -> bool:
         """Whether something exists at this path, relative to the working directory, that experiments cannot see.
@@ -58,6 +66,8 @@ class VisibleFiles:
         place = Path(os.path.normpath(self.workdir / path))
         if any(part.startswith(".") for part in place.parts):
             return False
+        if place in self.hidden or place in self.private:
+            return os.access(place, os.F_OK)
         ends = {**dict.fromkeys(self.covered, True), **dict.fromkeys((*self.shown, self.workdir), False)}
         around = next((ends[part] for part in (place, *place.parents) if part in ends), False)
         return around and os.access(place, os.F_OK)
@@ -73,15 +83,38 @@ def find_visible_files(
     """
     homes = home_folders(environ)
     covered = tuple(home for home in homes if os.path.isdir(home) and not home.is_relative_to(workdir))  # noqa: PTH112
-    project, credentials = _find_project(workdir, homes)
-    in_workdir = credentials if project else find_credential_files([workdir])  # one walk for both
-    downloaded = (home / name for home in homes for name in _DOWNLOADED)
+    project, private = _find_project(workdir, homes)
+    in_workdir = private if project else find_private_files([workdir])  # one walk for both
+    moved = _moved_folders(environ, (*homes, workdir))
+    downloaded = [home / name for home in homes for name in _DOWNLOADED]
+    for folder, usual in moved.items():
+        inside = (name.removeprefix(usual).lstrip("/") for name in _DOWNLOADED if name.startswith(f"{usual}/"))
+        downloaded += [folder / name for name in inside]
     candidates = [*needed, *_paths_in_variables(environ), *downloaded, *_linked_sources(needed), *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
-    named = _with_targets(workdir / Path(path).expanduser() for path in allow_read)
-    hidden = {*hidden_paths(environ), *credentials, *_dot_entries(homes, covered)} - named
+    named = named_paths(workdir, allow_read)
+    private_below_named = find_private_files(path for path in named if not path.is_relative_to(workdir))
+    hidden = {*hidden_paths(environ), *private, *private_below_named, *_dot_entries(homes, covered)} - named
     shown = tuple(sorted(_with_targets(found) | named))
-    return VisibleFiles(covered, shown, tuple(sorted(hidden)), workdir, tuple(in_workdir))
+    own = tuple(path for path in in_workdir if path not in named)
+    return VisibleFiles((*covered, *moved), shown, tuple(sorted(hidden)), workdir, own, tuple(sorted(named)))
+
+
+def _moved_folders(environ: Mapping[str, str], around: Iterable[Path]) -> dict[Path, str]:
+    """Return the folders outside of the home folders that stand for one there, with its usual path in a home folder;
+    without those that contain something else, such as a home folder, or that this user cannot write."""
+    given = {Path(environ[name]).resolve(): usual for name, usual in FOLDER_VARIABLES.items() if environ.get(name)}
+    return {
+        folder: usual
+        for folder, usual in given.items()
+        if os.access(folder, os.W_OK | os.X_OK) and folder.is_dir() and not _SYSTEM.intersection(folder.parts[1:2])
+        if not any(path.is_relative_to(folder) or folder.is_relative_to(path) for path in around)
+    }
+
+
+def named_paths(workdir: Path, allow_read: Iterable[str]) -> set[Path]:
+    """Return the existing paths given with `--allow-read`, relative to the working directory, and their targets."""
+    return _with_targets(workdir / Path(path).expanduser() for path in allow_read)
 
 
 def _with_targets(paths: Iterable[Path]) -> set[Path]:
@@ -109,7 +142,10 @@ def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
 
 
 def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the outermost project folder around the working directory, and the credentials in it."""
+    """Return the outermost project folder around the working directory, and the private files in it.
+
+    A project with too many folders is not shown, because it cannot be searched quickly.
+    """
     marked = [
         folder
         for folder in workdir.parents
@@ -118,11 +154,10 @@ def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], lis
     ]
     if not marked:
         return [], []
-    folders = list(islice(os.walk(marked[-1]), _MAX_FOLDERS + 1))
-    if len(folders) > _MAX_FOLDERS:
+    folders = list(islice(walk_private_files(marked[-1]), MAX_FOLDERS + 1))
+    if len(folders) > MAX_FOLDERS:
         return [], []
-    files = (Path(parent, name) for parent, _, names in folders for name in names)
-    return [marked[-1]], [path.resolve() for path in files if is_credential_file(path) and path.is_file()]
+    return [marked[-1]], [path for found in folders for path in found]
 
 
 def _dot_entries(homes: Iterable[Path], covered: Iterable[Path]) -> Iterator[Path]:

@@ -19,8 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from exploracoder_jupyter.core.secrets.credential_files import is_credential_file
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_credential_files
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_private_files, is_private_file
 
 _MAX_ENTRIES: Final = 20_000
 _MAX_BORROWED: Final = 200
@@ -43,7 +42,7 @@ class Snapshot:
     missing: tuple[Path, ...]
     """Relative paths that are neither copied nor shown."""
     hidden: tuple[Path, ...] = ()
-    """Files with credentials below the borrowed paths, to be hidden."""
+    """Private files below the borrowed paths, to be hidden."""
 
     @property
     def note(self) -> str:
@@ -69,21 +68,29 @@ def is_root_folder(workdir: Path) -> bool:
 
 
 def take_snapshot(
-    source: Path, folder: Path, *, most_mb: int, hidden: Iterable[Path] = (), borrow: bool = True
+    source: Path,
+    folder: Path,
+    *,
+    most_mb: int,
+    hidden: Iterable[Path] = (),
+    named: Iterable[Path] = (),
+    borrow: bool = True,
 ) -> Snapshot:
     """Copy the working directory into the new folder, except special files, credentials and unreadable files.
 
-    `borrow`: whether files that are not copied can be shown read-only.
+    `named`: files that are copied even if they contain credentials. `borrow`: whether files that are not copied can be
+    shown read-only.
     """
     folder.mkdir(parents=True)
-    bytes_left, entries_left, unwanted = most_mb * 1_000_000, _MAX_ENTRIES, frozenset(hidden)
+    bytes_left, entries_left = most_mb * 1_000_000, _MAX_ENTRIES
+    unwanted, wanted = frozenset(hidden), frozenset(named)
     missing: list[Path] = []
     not_copied: list[Path] = []
     waiting = deque([Path()])  # upper folders are copied before deeper ones
     while waiting:
         parent = waiting.popleft()
         try:
-            entries = [entry for entry in os.scandir(source / parent) if _is_wanted(entry, unwanted)]
+            entries = [entry for entry in os.scandir(source / parent) if _is_wanted(entry, unwanted, wanted)]
         except OSError:
             missing.append(parent)
             continue
@@ -108,12 +115,13 @@ def take_snapshot(
                 missing.append(parent / entry.name)
     shown = _MAX_BORROWED if borrow else 0
     borrowed, missing = not_copied[:shown], [*missing, *not_copied[shown:]]
-    credentials = find_credential_files(source / path for path in borrowed)
-    return Snapshot(source, folder, tuple(borrowed), tuple(missing), tuple(credentials))
+    private = (path for path in find_private_files(source / path for path in borrowed) if path not in wanted)
+    return Snapshot(source, folder, tuple(borrowed), tuple(missing), tuple(private))
 
 
-def _is_wanted(entry: os.DirEntry[str], hidden: Collection[Path]) -> bool:
+def _is_wanted(entry: os.DirEntry[str], hidden: Collection[Path], named: Collection[Path]) -> bool:
     kind, path = entry.stat(follow_symlinks=False).st_mode, Path(entry.path)
     copyable = stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)
-    secret = path in hidden or (not stat.S_ISDIR(kind) and is_credential_file(path))
-    return copyable and not secret and entry.name not in _LEFT_OUT
+    if not copyable or path in hidden or entry.name in _LEFT_OUT:
+        return False
+    return stat.S_ISDIR(kind) or path in named or not is_private_file(entry)

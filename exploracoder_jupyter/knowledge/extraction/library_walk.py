@@ -6,7 +6,10 @@ that it prints.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -93,6 +96,8 @@ class Line:
     error: str | None = None
     near: tuple[str, ...] = ()
     detail: str = ""
+    missing: tuple[str, ...] = ()
+    """Paths that the error names and that the program does not see."""
 
 
 @dataclass(slots=True)
@@ -137,7 +142,7 @@ async def _walk_once(
     async with aclosing(read_lines(inspect, "introspection.api_walk", [*options, "--", name])) as stream:
         async for line in stream:
             if line.error:
-                raise unreadable_library(name, line.detail)
+                raise unreadable_library(name, line.detail, missing=line.missing)
             if line.api:
                 state.rows.append(line.api)
             if line.loading is not None:
@@ -184,9 +189,16 @@ async def read_source(paths: Sequence[str], *, inspect: Inspect) -> str:
     return source if isinstance(source, str) else ""
 
 
-def unreadable_library(name: str, why: str) -> MissingRequirement:
-    """Return the error that explains why a library cannot be read."""
+def unreadable_library(name: str, why: str, *, missing: Sequence[str] = ()) -> MissingRequirement:
+    """Return the error that explains why a library cannot be read; `missing` are paths that its import did not find."""
+    remedy = f"Make `import {name}` work in this kernel first, or describe the library with --docs."
+    hidden = [path for path in missing if os.access(path, os.F_OK)]
+    if hidden:
+        remedy = (
+            f"{hidden[0]} exists, but experiments cannot see it: show it with --allow-read {shlex.quote(hidden[0])}."
+        )
+    elif os.strerror(errno.EROFS) in why:
+        remedy = "Its import writes where experiments may not write; describe the library with --docs."
     return MissingRequirement(
-        f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.",
-        remedy=f"Make `import {name}` work in this kernel first, or describe the library with --docs.",
+        f"Library {name!r} is installed but cannot be imported: {why.rstrip('.')}.", remedy=remedy
     )

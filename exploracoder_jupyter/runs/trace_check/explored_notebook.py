@@ -113,6 +113,8 @@ def _out_options(source: str) -> list[str]:
 def _find_traces(folder: Path, run_ids: Set[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted([*folder.glob("*.ipynb"), *folder.glob(f"{FOLDER}/*.ipynb")]) if run_ids else ():
+        if not path.is_file():  # reading a named pipe would never end
+            continue
         try:
             content = path.read_bytes()
             facts = run_metadata(json.loads(content)) if any(run_id.encode() in content for run_id in run_ids) else {}

@@ -89,6 +89,8 @@ _HIDDEN = "hidden"
 _OWN = "own processes"
 _READ_ONLY = "read-only files"
 _OVERLAID = "hidden under a copy"
+_MASKED = "masked"
+_OVER = "own overlay"
 _NET = "own network"
 _LANDLOCK = "Landlock"
 _CAPS = "no capabilities"
@@ -186,6 +188,13 @@ ATTACKS = {
         "secrets",
         "read a `.env` in the working directory",
         "print(attempt(read, '.env'), attempt(read, f'{given[\"workdir\"]}/.env'))",
+        _at(mounts="not in the copy", fork_landlock=_LANDLOCK),
+    ),
+    "keys-of-project": Attack(
+        "secrets",
+        "read a private key and a `prod.env` in the working directory",
+        "for name in ('prod.env', 'server.pem'):\n"
+        "    print(attempt(read, name), attempt(read, f'{given[\"workdir\"]}/{name}'))",
         _at(mounts="not in the copy", fork_landlock=_LANDLOCK),
     ),
     "notes": Attack(
@@ -341,11 +350,35 @@ ATTACKS = {
         "os.write(os.open(f'{given[\"outside\"]}/fifo', os.O_WRONLY | os.O_NONBLOCK), b'x')",
         _at(fork_landlock=_LANDLOCK),
     ),
+    "fifo-project": Attack(
+        "files",
+        "write to a named pipe in the working directory, such as in `.git`",
+        "os.write(os.open(f'{given[\"workdir\"]}/.git/fifo', os.O_WRONLY | os.O_NONBLOCK), b'x')",
+        _at(mounts=_MASKED, fork_landlock=_LANDLOCK),
+    ),
     "lock-home": Attack(
         "files",
         "lock a file in the home folder",
         "import fcntl; file = open(f'{given[\"home\"]}/notes.txt'); fcntl.flock(file, fcntl.LOCK_EX)",
         _at(mounts=_HIDDEN, fork_landlock=_LANDLOCK),
+    ),
+    "lock-copied": Attack(
+        "files",
+        "lock a file of the working directory that is copied",
+        "import fcntl; file = open(f'{given[\"workdir\"]}/data.csv'); fcntl.flock(file, fcntl.LOCK_EX)",
+        _at(mounts=_OVERLAID, fork_landlock=_LANDLOCK),
+    ),
+    "lock-borrowed": Attack(
+        "files",
+        "lock a file of the working directory that is too large to be copied",
+        "import fcntl; file = open(f'{given[\"workdir\"]}/large.bin'); fcntl.flock(file, fcntl.LOCK_EX)",
+        _at(fork_namespaces=_OVER, fork_landlock=_LANDLOCK),
+    ),
+    "lock-folder": Attack(
+        "files",
+        "lock a file in a folder of the working directory that is not copied, such as `.git`",
+        "import fcntl; file = open(f'{given[\"workdir\"]}/.git/index'); fcntl.flock(file, fcntl.LOCK_EX)",
+        _at(fork_namespaces=_OVER, fork_landlock=_LANDLOCK),
     ),
     "lock-outside": Attack(
         "files",
@@ -566,6 +599,13 @@ ATTACKS = {
         "reach a UNIX socket in the home folder",
         "os.chdir(given['home']); s = socket.socket(socket.AF_UNIX); s.connect('server.sock'); s.send(b'x')",
         _at(mounts=_HIDDEN),
+        alone=True,
+    ),
+    "unix-project": Attack(
+        "network",
+        "reach a UNIX socket in the working directory, such as in `.git`",
+        "os.chdir(given['workdir'] + '/.git'); s = socket.socket(socket.AF_UNIX); s.connect('s'); s.send(b'x')",
+        _at(mounts=_MASKED),
         alone=True,
     ),
     "unix-outside": Attack(

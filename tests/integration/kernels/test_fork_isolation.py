@@ -1,23 +1,30 @@
 """Siblings share nothing that one of them could write and get the files of their parent as they are; a fork that fails
 or gets no answer leaves the kernel that was to be forked as it was."""
 
+import json
+import os
 import socket
 import sys
 import tempfile
 import time
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
+from exploracoder_jupyter.core.file_lock import try_lock
+from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from tests.as_user import visible_place
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine
+from tests.integration.world import LARGE
 from tests.levels import best_level, fully_confined
 from tests.patience import patience
 
@@ -165,6 +172,172 @@ async def test_what_must_be_readable_below_a_home_folder_stays_so_in_forks_of_fo
             [branch] = await branch.fork(1)
             code = "import os\nprint(open('.pyenv/version/library.py').read(), os.listdir('.pyenv'))"
             assert await shown(branch, code) == "there = True ['version']"
+
+
+@pytest.fixture
+def project(monkeypatch):
+    """A project in a home folder that is not hidden with the folder around it, worked in below its root."""
+    if (place := visible_place()) is None:
+        pytest.skip("this user can write nowhere that siblings can see")
+    with (
+        tempfile.TemporaryDirectory(prefix=".home-", dir=place) as home,
+        tempfile.TemporaryDirectory(prefix=".cache-", dir=place) as cache,
+    ):
+        monkeypatch.setenv("XDG_CACHE_HOME", cache)
+        project = Path(home, "project")
+        for name in ("pyproject.toml", "data/table.csv", "notebooks/.git/index", "notebooks/notes.txt"):
+            (project / name).parent.mkdir(parents=True, exist_ok=True)
+            (project / name).write_text("by the user")
+        (project / "notebooks/large.bin").write_bytes(bytes(LARGE))
+        monkeypatch.setenv("HOME", home)
+        yield project
+
+
+USE_ALL = """
+import fcntl, os, socket
+locked, reached = [], []
+for name in ("data/table.csv", "notebooks/.git/index", "notebooks/large.bin", "notebooks/notes.txt"):
+    file = open(f"{project}/{name}")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    locked.append(file)
+for folder in ("data", "notebooks/.git", "notebooks"):
+    os.chdir(f"{project}/{folder}")
+    try:
+        socket.socket(socket.AF_UNIX).connect("s")
+        reached.append(folder)
+    except OSError:
+        pass
+print(reached, len(locked), len(open(f"{project}/notebooks/large.bin", "rb").read(99)))
+"""
+
+
+async def test_what_is_shown_of_a_project_locks_and_reaches_nothing(project):
+    """Issue 31, security 5: judged by the user's locks and servers, which are made after the experiments began."""
+    async with opened("overlay", project / "notebooks") as siblings:
+        [branch] = await (await siblings.root()).fork(1)
+        [branch] = await branch.fork(1)
+        servers = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+        for server, folder in zip(servers, ("data", "notebooks/.git", "notebooks"), strict=True):
+            handle = os.open(project / folder, os.O_PATH)  # its path may be too long
+            server.bind(f"/proc/self/fd/{handle}/s")
+            server.listen()
+            server.setblocking(False)
+            os.close(handle)
+        assert (await shown(branch, f"project = {str(project)!r}{USE_ALL}")) == "[] 4 99"
+        for path in project.rglob("*"):
+            if path.is_file():
+                with path.open() as file:
+                    assert try_lock(file.fileno()), path
+        for server in servers:
+            with pytest.raises(BlockingIOError):
+                server.accept()
+            server.close()
+
+
+async def test_open_files_of_a_live_kernel_stay_readable(project):
+    """Of a project they are shown through an overlay, where they lie on another device."""
+    if not fully_confined():
+        pytest.skip(best_level().why)
+    names = [project / name for name in ("data/table.csv", "notebooks/.git/index", "notebooks/large.bin")]
+    with (project / "data/large.bin").open("wb") as file:
+        file.truncate(MAX_COPIED_BYTES + 1)
+    async with live_kernel(project / "notebooks") as kernel:
+        await kernel.run(
+            f"files = [open(name, 'rb') for name in {[*map(str, names), str(project / 'data/large.bin')]!r}]"
+        )
+        offered = LiveKernel(kernel.fork)
+        async with open_siblings(
+            Sandbox(**LIMITS, state="live"), workdir=project / "notebooks", live=offered
+        ) as siblings:
+            [branch] = await (await siblings.root()).fork(1)
+            assert await shown(branch, "print([len(file.read(5)) for file in files])") == "[5, 5, 5, 5]"
+
+
+WRITE_HOME = """
+import os
+from pathlib import Path
+home = Path.home()
+cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+for path in (home / ".library/cache.txt", cache / "library/data.bin", home / ".config/library.toml"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("by the sibling")
+"""
+SEE_HOME = """
+import os
+from pathlib import Path
+cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+names = sorted(path.name for path in Path.home().iterdir() if path != cache)
+print(names, (Path.home() / "project/data/table.csv").read_text(), (cache / "library/data.bin").exists())
+"""
+
+
+@pytest.mark.parametrize("way", ["overlay", "copy", "rerun-bubblewrap", "fork-landlock"])
+async def test_what_a_library_writes_in_the_home_is_thrown_away(project, way):
+    """Issue 31, item 10: what exists and may be seen is seen, and what is written is the branch's own."""
+    before = {*project.parent.rglob("*"), *Path(os.environ["XDG_CACHE_HOME"]).rglob("*")}
+    async with opened(way, project / "notebooks") as siblings:
+        one, other = await (await siblings.root()).fork(2)
+        await shown(one, WRITE_HOME)
+        assert await shown(other, SEE_HOME) == "['project'] by the user False"
+        for _ in range(2):
+            [one] = await one.fork(1)
+            assert await shown(one, SEE_HOME) == "['.config', '.library', 'project'] by the user True"
+            assert await shown(one, "print((Path.home() / '.library/cache.txt').read_text())") == "by the sibling"
+            await shown(one, WRITE_HOME)
+    assert {*project.parent.rglob("*"), *Path(os.environ["XDG_CACHE_HOME"]).rglob("*")} == before
+
+
+WRITING_LIBRARY = """
+from pathlib import Path
+folder = Path("~/.writes_at_import").expanduser()
+folder.mkdir()
+(folder / "config").write_text("x")
+Path("~/made_visibly").expanduser().mkdir()
+assert Path(".").resolve() == Path.home() or Path("notes.txt").read_text() == "by the user"
+Path("log.txt").write_text("x")
+
+def offered():
+    "What the library offers."
+"""
+
+
+@pytest.mark.parametrize("inside", ["project/notebooks", ""])
+async def test_a_library_that_writes_in_the_home_can_be_read(project, monkeypatch, inside):
+    """Issue 31, item 10: wherever the command is used, the home itself included."""
+    home = project.parent
+    (home / "lib").mkdir()
+    (home / "lib/writes_at_import.py").write_text(WRITING_LIBRARY)
+    monkeypatch.setenv("PYTHONPATH", str(home / "lib"))
+    before = set(home.rglob("*"))
+    inspect = local_inspector(Sandbox(), workdir=home / inside)
+    async with aclosing(inspect("introspection.api_walk", ["--", "writes_at_import"])) as lines:
+        printed = [line async for line in lines]
+    assert any("offered" in line for line in printed), printed
+    assert set(home.rglob("*")) - before <= {home / "lib/__pycache__"}
+
+
+async def test_a_hidden_file_that_an_import_needs_is_named(project, monkeypatch):
+    """Issue 31, item 10: the reader says what it did not find, which the option --allow-read shows."""
+    home = project.parent
+    (home / "lib").mkdir()
+    (home / "lib/needs_config.py").write_text(
+        "import os\nif not os.path.exists(os.path.expanduser('~/.needs/config')):\n"
+        "    raise OSError('Put your settings into ~/.needs/config.')\ndef offered(): 'What it offers.'"
+    )
+    (home / ".needs").mkdir()
+    (home / ".needs/config").touch()
+    monkeypatch.setenv("PYTHONPATH", str(home / "lib"))
+
+    async def walk(*allowed):
+        printed, inspect = [], local_inspector(Sandbox(allow_read=allowed), workdir=project)
+        async with aclosing(inspect("introspection.api_walk", ["--", "needs_config"])) as lines:
+            with suppress(KernelError):  # the program reports that it failed
+                async for line in lines:
+                    printed.append(json.loads(line))
+        return printed
+
+    assert [line["missing"] for line in await walk() if "error" in line] == [[str(home / ".needs/config")]]
+    assert any(line.get("api") for line in await walk("~/.needs/config"))
 
 
 async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):

@@ -10,6 +10,7 @@ import pytest
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
+from exploracoder_jupyter.core.trace_peek import list_traces
 from exploracoder_jupyter.core.types import Task, Verdict
 from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import find_recorded_run
@@ -50,6 +51,15 @@ def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
     torn = write(tmp_path, "torn.journal.jsonl", at=500).with_name("torn.ipynb")
     torn.write_text('{"metadata": {"exp')
     assert find_recorded_run("", TASK.text, tmp_path).trace == torn.resolve()
+
+
+def test_a_named_pipe_among_the_traces_is_no_trace(tmp_path):
+    """Issue 31, security 3: reading one would never end."""
+    write(tmp_path, "old.ipynb", at=1000)
+    for name in ("pipe.ipynb", "pipe.journal.jsonl"):
+        os.mkfifo(tmp_path / "explorations" / name)
+    assert find_recorded_run("", TASK.text, tmp_path).trace.name == "old.ipynb"
+    assert [trace.path.name for trace in list_traces(tmp_path)] == ["old.ipynb"]
 
 
 def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):

@@ -18,7 +18,7 @@ from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 
 @pytest.fixture
 def orders(tmp_path):
-    run, home = tmp_path / "run", tmp_path / "home"
+    run, home = tmp_path / "runs" / "run", tmp_path / "home"
     for folder in (run / "files", home / ".ssh", home / "project" / ".git"):
         folder.mkdir(parents=True)
     files = VisibleFiles((), (), (home / ".ssh",))
@@ -33,7 +33,7 @@ def test_the_root_covers_the_machine_before_the_working_directory_is_shown(order
     order = orders.root(chdir=None)
     plan, after = order["plan"], order["after"]
     run = orders.launcher.folder
-    covered = plan.index(["tmpfs", "size=64k,mode=700", str(run)])
+    covered = plan.index(["tmpfs", "size=64k,mode=700", str(run.parent)])
     assert ["bind", str(run / "kernel_agent.zip"), str(run / "kernel_agent.zip")] in plan[covered:]
     assert ["home", "tmp", "/tmp"] in plan
     assert not {"root", "workdir", "write"} & {step[0] for step in [*plan, *after]}

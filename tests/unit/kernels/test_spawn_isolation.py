@@ -2,16 +2,18 @@
 
 import os
 import shutil
+import socket
 import stat
 from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernels.launcher import remove_tree
+from exploracoder_jupyter.kernels.runtime_folder import remove_tree
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, needed_by_interpreter
+from exploracoder_jupyter.kernels.sandbox.visible_home_files import named_paths
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
 
 
@@ -167,6 +169,33 @@ def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_p
     assert [name for name in secret if (snapshot.folder / name).exists()] == []
     names = {str(path.relative_to(project)) for path in snapshot.hidden}
     assert names == {".git/config", ".git/modules/sub/config", "env/.env"}
+
+
+KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw\n-----END PRIVATE KEY-----\n"
+
+
+def test_keys_and_what_leads_to_programs_are_hidden(project, tmp_path):
+    """Issue 31, security 5 and 7: in what is copied, and in what is shown as it is."""
+    for folder in ("deep", ".git"):
+        (project / folder / "server.pem").write_text(KEY)
+        os.mkfifo(project / folder / "fifo")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(project / folder / "run.sock"))
+    (project / "env/cacert.pem").write_text(KEY.replace("PRIVATE KEY", "CERTIFICATE"))
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
+    assert {path.name for path in (snapshot.folder / "deep").iterdir()} == {"b.py"}
+    names = {str(path.relative_to(project)) for path in snapshot.hidden}
+    assert names == {".git/config", ".git/server.pem", ".git/fifo", ".git/run.sock"}
+
+
+def test_a_key_that_is_named_is_copied(project, tmp_path):
+    """Issue 31, security 7: `--allow-read` for the one that is meant."""
+    for name in ("a.pem", "b.pem", ".git/c.pem", ".git/d.pem"):
+        (project / name).write_text(KEY)
+    named = named_paths(project, ["a.pem", ".git/c.pem"])
+    snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, named=named)
+    assert {path.name for path in snapshot.folder.glob("*.pem")} == {"a.pem"}
+    assert {path.name for path in snapshot.hidden} == {"config", "d.pem"}
 
 
 def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):

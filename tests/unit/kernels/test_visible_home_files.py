@@ -96,6 +96,18 @@ def test_more_is_visible_if_it_is_given_or_the_home_is_worked_in(home, workdir, 
     assert {name for name in asked if is_visible(files, home / name, home / workdir)} == set(shown)
 
 
+def test_a_cache_folder_elsewhere_is_covered_like_the_home(home, tmp_path):
+    """Issue 31, item 10: libraries write there at their import."""
+    cache, workdir = tmp_path / "scratch/cache", home / WORKDIR
+    for name in ("huggingface/hub/weights", "pip/http", "huggingface/token"):
+        (cache / name).parent.mkdir(parents=True, exist_ok=True)
+        (cache / name).touch()
+    files = look(home, workdir, environ={"XDG_CACHE_HOME": str(cache), "XDG_DATA_HOME": str(tmp_path)})
+    assert cache in files.covered and tmp_path not in files.covered
+    visible = {str(path.relative_to(cache)) for path in cache.rglob("*") if is_visible(files, path, workdir)}
+    assert visible == {"huggingface/hub", "huggingface/hub/weights"}
+
+
 def test_the_sources_of_editable_packages_are_visible(home):
     record = home / "lib/python/own-1.0.dist-info/direct_url.json"
     record.parent.mkdir()
@@ -116,6 +128,16 @@ def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
         assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), files).note
 
 
+def test_an_error_that_names_a_key_of_the_project_is_explained(home):
+    """Issue 31, security 7: what is recognized by its content can be meant."""
+    workdir = home / "project/notebooks"
+    (workdir / "server.key").write_text("0f8a2b6c4d1e")
+    error = ErrorInfo("FileNotFoundError", "[Errno 2] No such file or directory: 'server.key'")
+    assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), look(home, workdir)).note
+    files = look(home, workdir, allow_read=["server.key"])
+    assert workdir / "server.key" not in (*files.hidden, *files.private)
+
+
 @pytest.mark.parametrize("path", ["../../.claude/token", "../../datasets/none.csv", "../src/none.py", "/none/x", "x"])
 def test_missing_and_secret_files_get_no_note(home, path):
     files = look(home, home / "project/notebooks")
@@ -134,8 +156,9 @@ def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
         hidden=(home / ".ssh", home / "venv/token"),
         covered=(home,),
     )
-    targets = [step.target for step in plan_mounts(view, network=False)]
-    assert str(home) not in targets
+    steps = plan_mounts(view, network=False)
+    targets = [step.target for step in steps]
+    assert [step.kind for step in steps if step.target == str(home)] == ["folder"]  # made there
     assert str(home / ".ssh") not in targets
     assert targets.index(str(home / "venv")) < targets.index(str(home / "venv/token"))
     assert targets.index("/tmp") < targets.index(str(home / "work"))
@@ -149,11 +172,11 @@ def test_a_covered_home_lies_under_what_is_shown_in_it():
     command = Isolation("", ("bwrap",)).command(["python"], view)
     order = [command.index(word) for word in (str(home), str(home / "lib"), "/x/work")]
     assert order == sorted(order)
-    assert [("--remount-ro", str(home)) == pair for pair in pairwise(command)].count(True) == 1
+    assert ("--remount-ro", str(home)) not in pairwise(command)  # what is written there is thrown away
     assert "/opt" not in command
 
 
 @pytest.mark.parametrize("name", ["project/notebooks", "letters"])
 def test_credentials_in_the_working_directory_are_known_in_a_project_and_elsewhere(home, name):
     (home / name / ".env.local").touch()
-    assert home / name / ".env.local" in look(home, home / name).credentials
+    assert home / name / ".env.local" in look(home, home / name).private

@@ -1,6 +1,8 @@
 """The cache on disk: shared, lossy, never in the way."""
 
+import os
 import sqlite3
+import stat
 
 import pytest
 
@@ -19,6 +21,20 @@ def test_what_is_kept_is_found_by_kind_and_key_in_a_later_process_too(store, tmp
     assert KnowledgeCache(tmp_path).get("surface", "a") == b"three"
     assert KnowledgeCache(tmp_path).get("index", "a") == b"two"
     assert store.get("surface", "b") is None
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_only_the_owner_can_read_the_files(store, tmp_path, before):
+    """Issue 31, item 9: also the file that an earlier release has made."""
+    if before:
+        store.put("surface", "a", b"one")
+        (tmp_path / "knowledge.sqlite").chmod(0o644)
+    old = os.umask(0o022)
+    try:
+        store.put("surface", "a", b"one")
+    finally:
+        os.umask(old)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
 
 
 def test_old_surfaces_make_room_for_new_ones(store):

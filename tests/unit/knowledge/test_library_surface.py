@@ -79,6 +79,25 @@ async def test_an_end_that_no_module_is_to_blame_for_is_reported_at_once():
         await read(walker)
 
 
+@pytest.mark.parametrize(
+    "detail, remedy",
+    [
+        ("FileNotFoundError: no {path}", "--allow-read {path}"),
+        ("FileNotFoundError: no {path}.none", "Make `import shop` work"),
+        ("OSError: [Errno 30] Read-only file system: '/x'", "--docs"),
+    ],
+)
+async def test_an_import_that_misses_a_hidden_file_names_the_option(tmp_path, detail, remedy):
+    """Issue 31, item 10."""
+    (path := tmp_path / "config.toml").touch()
+    detail = detail.format(path=path)
+    walker = Walker([{"error": "import", "library": "shop", "detail": detail, "missing": [detail.split()[-1]]}])
+    with pytest.raises(MissingRequirement) as raised:
+        await read(walker)
+    assert remedy.format(path=path) in raised.value.remedy
+    assert ("work in this kernel" in raised.value.remedy) == ("none" in detail)
+
+
 async def test_a_library_of_stubs_alone_is_known_as_one():
     """Issue 14, item 17: that there is no code of it reaches who asks."""
     end = {"library": {"name": "shop", "stubs": True}}

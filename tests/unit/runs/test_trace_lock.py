@@ -43,6 +43,15 @@ def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
     first.close()
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("other"), Path.mkdir])
+def test_whatever_holds_the_locks_name_hinders_no_run(tmp_path, make):
+    """Issue 31, security 3: in a shared folder, a named pipe in its place hung all runs."""
+    make(tmp_path / ".a.lock")
+    (tmp_path / "other").touch()
+    assert not trace_lock.is_active(tmp_path / "a.ipynb")
+    recorder_at("a.ipynb", tmp_path).close()
+
+
 def test_of_runs_that_start_in_the_same_moment_one_gets_the_lock(tmp_path):
     """Issue 14, item 11: no two of them get the lock, also while an earlier one lets it go."""
     for number in range(20):
