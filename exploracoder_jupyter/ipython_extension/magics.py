@@ -117,6 +117,8 @@ class ExploraMagics(Magics):
         %explora solution          insert the last solution into a new cell
         %explora files [--copy]    list the files of the last solution, if they were kept; copy them into the working
                                    directory
+        %explora apply [TRACE]     write the patch of the last run in a repository, or of a trace, into its files
+        %explora undo [TRACE]      undo that, as long as the files are as the patch left them
         %explora history [-n N]    list the runs of this session, and earlier explorations here and elsewhere
         %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
                                    as a notebook without the candidates that were not selected
