@@ -80,7 +80,7 @@ def refuse_unsupported_system() -> None:
     if sys.platform == "win32":
         raise MissingRequirement(
             "exploracoder_jupyter does not run on Windows itself.",
-            remedy="Install it, with Jupyter, in the Windows Subsystem for Linux (WSL 2), which `wsl --install` sets up.",
+            remedy="Install it, with Jupyter, in the Windows Subsystem for Linux (WSL 2): `wsl --install` sets it up.",
         )
 
 

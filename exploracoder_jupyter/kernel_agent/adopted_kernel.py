@@ -55,6 +55,7 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
         carried = variable_encoding.load(os.path.join(folder, "variables"), pickled=options["pickled"])
         shell.user_ns.update(carried)
     shell.explora_guest = adopted
+    sys.argv[:] = [""]  # code that reads its arguments has none
     cell_report.CellReporter.of(shell)
 
 

@@ -34,6 +34,7 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
     app.initialize(arguments)
     if options.get("variables"):
         app.shell.user_ns.update(variable_encoding.load(options["variables"], pickled=options.get("pickled", False)))
+    sys.argv[:] = [""]  # code that reads its arguments has none
     cell_report.CellReporter.of(app.shell)
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(kernel_fork.fork, app.shell)

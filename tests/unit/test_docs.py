@@ -142,7 +142,7 @@ def test_the_folders_of_the_architecture_page_exist():
 
 def test_the_files_that_the_architecture_page_names_exist():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    spans = {span for span in re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL))}
+    spans = set(re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))
     paths = {span for span in spans if re.fullmatch(r"[\w./-]+(?:/|\.(?:py|ts|tsx|toml|yml))", span)}
     assert {"kernels/sandbox/", "reply_fragments.py", "labextension/src/card/"} <= paths
     folders = [ROOT / name for name in ("exploracoder_jupyter", "labextension/src", "scripts", "tests")]
