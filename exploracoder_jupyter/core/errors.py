@@ -15,6 +15,7 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -108,6 +109,8 @@ def to_explora_error(error: BaseException) -> ExploraError:
     error = unwrap_group(error)
     if isinstance(error, ExploraError):
         return error
+    if isinstance(error, FileNotFoundError) and not error.filename and _current_folder_is_gone():
+        return MissingRequirement("The current folder has been deleted.", remedy="Change to a folder that exists.")
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return MissingRequirement(
@@ -121,3 +124,11 @@ def to_explora_error(error: BaseException) -> ExploraError:
     return InternalError(
         f"An internal error occurred: {format_error(error)}.", remedy="This is a bug; please report it."
     )
+
+
+def _current_folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
