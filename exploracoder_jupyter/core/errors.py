@@ -15,10 +15,10 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def to_explora_error(error: BaseException) -> ExploraError:
 
 def _current_folder_is_gone() -> bool:
     try:
-        os.getcwd()
+        Path.cwd()
     except FileNotFoundError:
         return True
     return False
