@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exploracoder_jupyter.core.errors import refuse_unsupported_system
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.api.task_exploration import aexplore, explore
 
 __all__ = ["Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"]
+
+refuse_unsupported_system()
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_getattr(

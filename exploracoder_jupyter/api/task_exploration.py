@@ -16,7 +16,7 @@ from exploracoder_jupyter import runs
 from exploracoder_jupyter.api.exploration import Exploration
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.errors import UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.core.types import RepositoryTask, Task
@@ -116,7 +116,10 @@ async def aexplore(
     for unknown in options.keys() - known:
         raise UsageError(f"explore() has no option {unknown!r}.{did_you_mean(unknown, known)}")
     layer = nest_settings(options)
-    folder = Path(workdir or Path.cwd())
+    try:
+        folder = Path(workdir or Path.cwd())
+    except FileNotFoundError as error:
+        raise to_explora_error(error) from None
     with ExitStack() as stack:
         given = variables or {}
         sent = send_variables([*given], given, stack, resolve(layer).sandbox)

@@ -15,7 +15,14 @@ import traceback
 from collections.abc import Sequence
 
 from exploracoder_jupyter.cli.display.standard_streams import flush, print_error, print_note
-from exploracoder_jupyter.core.errors import BudgetExceeded, ExploraError, InternalError, ReplyError, to_explora_error
+from exploracoder_jupyter.core.errors import (
+    BudgetExceeded,
+    ExploraError,
+    InternalError,
+    ReplyError,
+    refuse_unsupported_system,
+    to_explora_error,
+)
 from exploracoder_jupyter.core.message_formatting import terminal_wording
 
 __all__ = ["main"]
@@ -40,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _execute(arguments: list[str]) -> int:
+    refuse_unsupported_system()
+
     from exploracoder_jupyter.cli import completion
     from exploracoder_jupyter.cli.argument_parser import build_parser
 

@@ -1,4 +1,4 @@
-"""Checks that libraries are installed before the slow imports of a run or a search."""
+"""Checks that libraries are installed, and traces can be written, before the slow imports of a run or a search."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> 
     from exploracoder_jupyter.core.required_libraries import check_libraries
 
     check_libraries(libraries, resolve(settings_layer(arguments)), workdir=Path.cwd())
+
+
+def check_writable(arguments: argparse.Namespace) -> None:
+    """Check that the trace of a run can be written."""
+    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.required_libraries import check_trace_folder
+
+    check_trace_folder(resolve(settings_layer(arguments)), Path.cwd())

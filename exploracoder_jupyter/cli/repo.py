@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.errors import UsageError
 
 _TOOLS = {
     "get_related_snippets": "the snippets nearest to a DESCRIPTION",
@@ -38,13 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Ask a tool and print what it finds, or change the repository. Returns the exit status: 1 if nothing was found."""
-    try:
-        return _change(arguments) if arguments.action in _CHANGES else _ask(arguments)
-    except ModuleNotFoundError as error:
-        raise MissingRequirement(
-            f"Reading a repository needs the package {error.name!r}.",
-            remedy="Install it: pip install 'exploracoder-jupyter[repo]'.",
-        ) from None
+    return _change(arguments) if arguments.action in _CHANGES else _ask(arguments)
 
 
 def _ask(arguments: argparse.Namespace) -> int:

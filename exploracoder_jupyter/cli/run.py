@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
-from exploracoder_jupyter.cli.early_library_check import check_installed
+from exploracoder_jupyter.cli.early_library_check import check_installed, check_writable
 from exploracoder_jupyter.core.configuration.explore_options import (
     add_options,
     settings_layer,
@@ -93,6 +93,8 @@ def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
 def _build_order(arguments: argparse.Namespace) -> Order:
     text, check, setup = _task_text(arguments), read_code(arguments.check, "check"), read_code(arguments.setup, "setup")
     check_installed(arguments.library or (), arguments)
+    if arguments.resume is None:
+        check_writable(arguments)
 
     from exploracoder_jupyter.core.types import RepositoryTask, Task
     from exploracoder_jupyter.runs import Order, in_repository

@@ -15,8 +15,10 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -74,6 +76,15 @@ class BranchingChanged(KernelError):
     """
 
 
+def refuse_unsupported_system() -> None:
+    """Raise MissingRequirement on Windows. Called before the imports that fail there."""
+    if sys.platform == "win32":
+        raise MissingRequirement(
+            "exploracoder_jupyter does not run on Windows itself.",
+            remedy="Install it, with Jupyter, in the Windows Subsystem for Linux (WSL 2): `wsl --install` sets it up.",
+        )
+
+
 def unwrap_group(error: BaseException) -> BaseException:
     """Return the error itself, or the relevant one of a group: the first `ExploraError`, else the first error."""
     leaves = list(_iter_leaves(error))
@@ -98,6 +109,8 @@ def to_explora_error(error: BaseException) -> ExploraError:
     error = unwrap_group(error)
     if isinstance(error, ExploraError):
         return error
+    if isinstance(error, FileNotFoundError) and not error.filename and _current_folder_is_gone():
+        return MissingRequirement("The current folder has been deleted.", remedy="Change to a folder that exists.")
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return MissingRequirement(
@@ -111,3 +124,11 @@ def to_explora_error(error: BaseException) -> ExploraError:
     return InternalError(
         f"An internal error occurred: {format_error(error)}.", remedy="This is a bug; please report it."
     )
+
+
+def _current_folder_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -1,8 +1,8 @@
-"""Checks that the libraries of a run are installed, before anything is started.
+"""Checks that the libraries of a run are installed and that its trace can be written, before anything is started.
 
-The check looks at this interpreter's environment, so it applies only to runs that explore in this interpreter. For a
-kernelspec, another interpreter or a gateway, the run itself checks. A library that is not found here is not found by
-experiments either, because they search the same path.
+The check of libraries looks at this interpreter's environment, so it applies only to runs that explore in this
+interpreter. For a kernelspec, another interpreter or a gateway, the run itself checks. A library that is not found here
+is not found by experiments either, because they search the same path.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -29,6 +30,23 @@ def check_libraries(libraries: Sequence[str], settings: Settings, *, workdir: Pa
     for name in libraries:
         if not _is_installed(name, workdir):
             raise not_installed(name, installed_libraries.similar_names(name))
+
+
+def check_trace_folder(settings: Settings, beside: Path) -> None:
+    """Check that the trace of a run can be written beside a notebook, in a folder, or where `--out` says.
+
+    The engine checks more, but starting it takes seconds, on a busy machine half a minute. Raises UsageError.
+    """
+    folder = beside.parent if beside.suffix == ".ipynb" else beside
+    existing = None
+    with suppress(OSError, RuntimeError):  # no such user, or a path that the engine refuses
+        out = Path(settings.view.out or "explorations/trace.ipynb").expanduser()
+        existing = next(parent for parent in Path(folder, out).absolute().parents if parent.exists())
+    if existing and existing.is_dir() and not os.access(existing, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"The trace cannot be written: the folder {str(existing)!r} is read-only for you.",
+            remedy="Name another path with --out.",
+        )
 
 
 def is_checked_here(settings: Settings) -> bool:

@@ -1,7 +1,9 @@
 """The caller of a magic: what is known about the front end and the calling cell.
 
 JupyterLab and Notebook 7 send the id of the cell with each execution; nbclient, papermill and a terminal do not. With
-an id, a user is looking at the page, and the run may continue in the background; without one, the cell waits.
+an id, a user is looking at the page, and the run may continue in the background; without one, the cell waits. Who sends
+no id, has no notebook and can be asked for input is a console (`jupyter console`, Qt console): it does not update
+outputs.
 """
 
 from __future__ import annotations
@@ -43,11 +45,13 @@ def find_caller(shell: InteractiveShell) -> Caller:
     metadata = parent.get("metadata", {})
     cell, ours = metadata.get("cellId"), metadata.get("exploracoder_jupyter")
     is_valid = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
+    notebook = find_notebook(shell)
+    is_console = not cell and notebook is None and bool(parent.get("content", {}).get("allow_stdin"))
     return Caller(
-        jupyter=jupyter,
+        jupyter=jupyter and not is_console,
         watched=bool(cell),
         cell=cell if is_valid else None,
-        notebook=find_notebook(shell),
+        notebook=notebook,
         session=str(parent.get("header", {}).get("session", "")),
         metadata=ours if isinstance(ours, Mapping) else {},
     )

@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, history_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
 from exploracoder_jupyter.core.message_formatting import did_you_mean, one_line
-from exploracoder_jupyter.core.required_libraries import check_libraries
+from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
 from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
@@ -103,7 +103,7 @@ class Commands:
         settings, resources = resolve(*request.layers, *request.recorded), ExitStack()
         if settings.exploration.review and not background and not (page() and self.controls.handles_while_busy):
             request = replace(request, layers=_without_review(request.layers))
-        refused = _missing_library(request.call.libraries, settings)
+        refused = _refusal(request, settings, caller.notebook or Path.cwd())
         order, forked = self._build_start(request, caller, settings.sandbox, resources, refused=refused is not None)
         if not refused:
             self._searcher.last = SearchTarget(",".join(order.libraries), request.call.layer)
@@ -381,10 +381,12 @@ class Commands:
         return f"The key is now in {save_key(_ask_key())}, readable only by you."
 
 
-def _missing_library(libraries: Sequence[str], settings: Settings) -> ExploraError | None:
-    """Return the error for a library that is not installed, if that can be known without the engine."""
+def _refusal(request: _Request, settings: Settings, beside: Path) -> ExploraError | None:
+    """Return the error for a missing library or a read-only folder, as far as these can be known without the engine."""
     try:
-        check_libraries(libraries, settings, workdir=Path.cwd())
+        check_libraries(request.call.libraries, settings, workdir=Path.cwd())
+        if not (request.resume or request.replay):
+            check_trace_folder(settings, beside)
     except ExploraError as error:
         return error
     return None

@@ -24,7 +24,7 @@ from traitlets import Bool, CaselessStrEnum, Float, Integer, List, TraitType, Un
 
 from exploracoder_jupyter.core.configuration.explore_options import OPTIONS, nest_settings
 from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Option
-from exploracoder_jupyter.core.errors import ExploraError
+from exploracoder_jupyter.core.errors import ExploraError, InternalError, to_explora_error
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_cell
 from exploracoder_jupyter.ipython_extension.recorded_outputs import show_recorded
@@ -38,11 +38,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Convert our errors to IPython's usage error, which is shown as a sentence without a traceback."""
+    """Convert our errors, and those of the system, to IPython's usage error: a sentence without a traceback."""
     try:
         yield
-    except ExploraError as error:
-        raise PlainError(str(error)) from None
+    except (ExploraError, OSError) as error:
+        known = to_explora_error(error)
+        if isinstance(known, InternalError):
+            raise
+        raise PlainError(str(known)) from None
 
 
 def _trait(option: Option) -> TraitType[Any, Any]:
@@ -117,6 +120,8 @@ class ExploraMagics(Magics):
         %explora solution          insert the last solution into a new cell
         %explora files [--copy]    list the files of the last solution, if they were kept; copy them into the working
                                    directory
+        %explora apply [TRACE]     write the patch of the last run in a repository, or of a trace, into its files
+        %explora undo [TRACE]      undo that, as long as the files are as the patch left them
         %explora history [-n N]    list the runs of this session, and earlier explorations here and elsewhere
         %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
                                    as a notebook without the candidates that were not selected

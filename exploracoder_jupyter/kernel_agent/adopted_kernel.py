@@ -57,6 +57,7 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
         reporter.unloaded = variable_decoding.load(
             os.path.join(folder, "variables"), shell.user_ns, pickled=options["pickled"]
         )
+    sys.argv[:] = [""]  # code that reads its arguments has none
 
 
 class AdoptedKernel:

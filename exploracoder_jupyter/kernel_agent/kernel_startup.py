@@ -37,6 +37,7 @@ def serve(options: dict[str, Any], arguments: list[str]) -> None:
         reporter.unloaded = variable_decoding.load(
             options["variables"], app.shell.user_ns, pickled=options.get("pickled", False), mapped=True
         )
+    sys.argv[:] = [""]  # code that reads its arguments has none
     if options.get("forks"):
         app.shell.explora_fork = functools.partial(kernel_fork.fork, app.shell)
     app.start()

@@ -67,7 +67,7 @@ def local_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect
 
         async with AsyncExitStack() as stack:
             folder = copyable_workdir(workdir or Path.cwd(), stack)
-            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder))
+            launcher = await stack.enter_async_context(open_launcher(sandbox, workdir=folder, kernels=False))
             lines = inspect(launcher, module, arguments, workdir=folder)
             async for line in await stack.enter_async_context(aclosing(lines)):
                 yield line

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import marshal
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -32,7 +33,18 @@ if TYPE_CHECKING:
     from jupyter_client.kernelspec import KernelSpec
 
 _PROBE_SECONDS: Final = 30
-_PRINT_PATHS: Final = "import sys, json; print(json.dumps([sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path]))"
+_PROBE: Final = """
+import json, sys
+has_kernel = False
+if sys.version_info >= (3, 4):
+    import importlib.util
+    has_kernel = importlib.util.find_spec("ipykernel") is not None
+paths = [sys.prefix, getattr(sys, "base_prefix", ""), sys.exec_prefix] + sys.path
+print(json.dumps([list(sys.version_info[:2]), has_kernel, paths]))
+"""
+"""Runs in any version of Python."""
+_OLDEST: Final = (3, 10)
+"""The oldest version of Python that `kernel_agent` is written for."""
 _PYTHONS: Final = ("python", "python3")
 _NO_CALLER_PACKAGES: Final = {"PYTHONPATH": "", "PYTHONHOME": "", "VIRTUAL_ENV": ""}
 """For an interpreter given by its path: it imports only what is installed for it, not the caller's packages."""
@@ -52,16 +64,17 @@ class Interpreter:
     """Prefixes and import path, which must stay readable."""
 
 
-def find_interpreter(kernel: str | None, python: str | None = None) -> Interpreter:
+def find_interpreter(kernel: str | None, python: str | None = None, *, kernels: bool = True) -> Interpreter:
     """Return the interpreter to use; blocks, and may start it once to read its paths.
 
     `kernel` is a kernelspec, or the absolute path of an interpreter, which then shares none of the caller's variables.
     Without it, `python` is used, whose path may be relative to the current folder, and which shares the caller's
-    variables; without either, the caller's own interpreter. Raises MissingRequirement: there is no such kernel, it is
-    not Python's ipykernel, or it cannot be started."""
+    variables; without either, the caller's own interpreter. `kernels`: whether kernels are to be started with it, for
+    which it needs ipykernel. Raises MissingRequirement: there is no such kernel, it is not Python's ipykernel, it
+    cannot be started, or its version is too old."""
     if kernel is None and python not in (None, sys.executable):
         path = str(Path(python).absolute()) if os.sep in python else python  # siblings start in other folders
-        return Interpreter("python3", (path,), paths=_read_import_paths(python, (path,)))
+        return Interpreter("python3", (path,), paths=_read_import_paths(python, (path,), kernels=kernels))
     if kernel is None:
         if importlib.util.find_spec("ipykernel") is None:
             raise MissingRequirement(f"{sys.executable} has no ipykernel.", remedy="Install it: pip install ipykernel.")
@@ -71,7 +84,8 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
             paths=(sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *sys.path),
         )
     if Path(kernel).is_absolute():
-        return Interpreter(kernel, (kernel,), _NO_CALLER_PACKAGES, _read_import_paths(kernel, (kernel,)))
+        paths = _read_import_paths(kernel, (kernel,), kernels=kernels)
+        return Interpreter(kernel, (kernel,), _NO_CALLER_PACKAGES, paths)
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel  # imports all of the kernel client
 
     manager = KernelSpecManager()
@@ -81,7 +95,7 @@ def find_interpreter(kernel: str | None, python: str | None = None) -> Interpret
         installed = ", ".join(sorted(manager.find_kernel_specs())) or "none"
         raise MissingRequirement(f"There is no kernel {kernel!r}.", remedy=f"Installed: {installed}.") from error
     command = _python_command(kernel, spec)
-    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command))
+    return Interpreter(kernel, command, dict(spec.env or {}), _read_import_paths(kernel, command, kernels=kernels))
 
 
 def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
@@ -99,11 +113,14 @@ def _python_command(kernel: str, spec: KernelSpec) -> tuple[str, ...]:
     return (sys.executable, *command[1:]) if command[0] in _PYTHONS else tuple(command)
 
 
-def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
-    """Read what the interpreter imports from. Runs it in a neutral folder, because `-c` imports from there first."""
+def _read_import_paths(kernel: str, command: Sequence[str], *, kernels: bool) -> tuple[str, ...]:
+    """Read what the interpreter imports from, and whether it can be used.
+
+    Runs it in a neutral folder, because `-c` imports from there first.
+    """
     try:
         done = subprocess.run(
-            [*command, "-c", _PRINT_PATHS],
+            [*command, "-c", _PROBE],
             capture_output=True,
             text=True,
             timeout=scale_limit(_PROBE_SECONDS),
@@ -111,14 +128,30 @@ def _read_import_paths(kernel: str, command: Sequence[str]) -> tuple[str, ...]:
             cwd=sys.prefix,
         )
         if done.returncode == 0:
-            return tuple(json.loads(done.stdout))
+            version, has_kernel, paths = json.loads(done.stdout)
+            _check_usable(kernel, command, tuple(version), has_kernel or not kernels)
+            return tuple(paths)
         why = done.stderr
-    except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError) as error:
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
     last = (why.strip().splitlines() or ["no reason was given"])[-1]
     raise MissingRequirement(
         f"The interpreter of {kernel!r} does not start: {last.rstrip('.')}.", remedy="Choose another, or reinstall it."
     )
+
+
+def _check_usable(kernel: str, command: Sequence[str], version: tuple[int, ...], has_kernel: bool) -> None:
+    if version < _OLDEST:
+        known, oldest = (".".join(map(str, numbers)) for numbers in (version, _OLDEST))
+        raise MissingRequirement(
+            f"The interpreter of {kernel!r} is Python {known}; experiments need Python {oldest} or newer.",
+            remedy="Choose another interpreter.",
+        )
+    if not has_kernel:
+        raise MissingRequirement(
+            f"The interpreter of {kernel!r} has no ipykernel, with which experiments run.",
+            remedy=f"Install it: {shlex.join(command)} -m pip install ipykernel",
+        )
 
 
 def write_agent_archive(path: Path) -> Path:

@@ -125,12 +125,14 @@ class Launcher:
 
 
 @asynccontextmanager
-async def open_launcher(sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = ()) -> AsyncIterator[Launcher]:
+async def open_launcher(
+    sandbox: Sandbox, *, workdir: Path, paths: Sequence[str] = (), kernels: bool = True
+) -> AsyncIterator[Launcher]:
     """Open a launcher for work in this folder; its temporary folder is removed on exit.
 
-    `paths`: import paths of a live kernel in addition to those of its interpreter. Raises MissingRequirement: the
-    kernel named in the settings cannot be used."""
-    interpreter = await to_thread.run_sync(find_interpreter, sandbox.kernel, sandbox.python)
+    `paths`: import paths of a live kernel in addition to those of its interpreter. `kernels`: whether it starts
+    kernels, not only other programs. Raises MissingRequirement: the kernel named in the settings cannot be used."""
+    interpreter = await to_thread.run_sync(lambda: find_interpreter(sandbox.kernel, sandbox.python, kernels=kernels))
     isolation = await to_thread.run_sync(lambda: find_isolation(network=sandbox.network))
     async with AsyncExitStack() as stack:
         folder = await _enter_run_folder(stack)

@@ -77,6 +77,8 @@ class TaskLibraries:
         """Messages about documents that could not be read and about libraries described only by documents."""
         self.unread = libraries.unread
         """Import names of installed libraries that could not be imported here; experiments may be able to."""
+        self.origins = {one.surface.info.name: one.origin for one in libraries.read if one.origin}
+        """The file from which each library comes whose APIs were read; see `module_locations.module_origin`."""
         self.apis = index.apis
         self.size = len(index.apis)
         self._index = index

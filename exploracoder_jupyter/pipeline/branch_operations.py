@@ -9,21 +9,40 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
 
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.events import FilesKept, Notice
+from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.step_context import Run
 
 MOST_CHANGES = 2
 """How often the branching method may change within one subtask."""
+OWN_END: Final = "The program ended itself with `sys.exit`, status 0."
+_NO_FAULT: Final = ("", "0", "None", "False")
+"""The text of a `SystemExit` whose status is 0."""
 
 
 def notify_branching_change(run: Run, change: BranchingChanged) -> None:
     """Notify the user why branches are made with another method, and what they lack now."""
     run.emit(Notice(f"{change.message} {run.unsent}".strip(), "warning"))
+
+
+def accept_own_end(seen: Observation) -> Observation:
+    """Return what was seen of a program that ended itself with status 0, which in a script is no failure, as `ok`.
+
+    Not for a check: it has to come to its end.
+    """
+    if seen.status != "error" or seen.error is None or seen.error.name != "SystemExit":
+        return seen
+    if seen.error.message not in _NO_FAULT:
+        return seen
+    outputs = tuple(output for output in seen.outputs if output.get("ename") != "SystemExit")
+    return replace(seen, status="ok", error=None, outputs=outputs, note=OWN_END)
 
 
 async def close_branches(branches: Iterable[Branch]) -> None:

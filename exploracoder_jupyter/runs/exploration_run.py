@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from importlib.machinery import PathFinder
+from inspect import getsource
 from pathlib import Path
 
 import anyio
@@ -20,6 +22,7 @@ from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFin
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
+from exploracoder_jupyter.kernel_agent.introspection.module_locations import module_origin
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import is_root_folder
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
@@ -194,6 +197,13 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         if not order.recording:
             for notice in await check_imports(root, knowledge.unread, timeout=settings.exploration.timeout):
                 emit(notice)
+            suspected = {
+                name: origin
+                for name, origin in knowledge.origins.items()
+                if environment.state.startswith("live") or _may_be_shadowed(name, order.workdir)
+            }
+            for notice in await check_origins(root, suspected, timeout=settings.exploration.timeout):
+                emit(notice)
         model, sources = await _open_model_and_sources(order, settings, keys, knowledge, emit, stack)
         if task.repository and model.name == OFFLINE:
             raise MissingRequirement(
@@ -326,3 +336,38 @@ async def check_imports(root: Branch, names: Sequence[str], *, timeout: float) -
         text = f"Experiments cannot import {name!r} either ({why}), so all that use it will fail."
         notices.append(Notice(text, "warning"))
     return notices
+
+
+def _may_be_shadowed(name: str, workdir: Path) -> bool:
+    """Whether something in the working directory, where experiments look first, has the name of a library."""
+    return PathFinder.find_spec(name.partition(".")[0], [str(workdir)]) is not None
+
+
+def _in_folder(place: str) -> str:
+    return place if Path(place).is_absolute() else f"{place} in this folder"
+
+
+async def check_origins(root: Branch, origins: Mapping[str, str], *, timeout: float) -> list[Notice]:
+    """Return a notice for each library that experiments import from elsewhere than what its APIs were read from.
+
+    `origins` are the files that were read (see `module_origin`); `timeout` is in seconds.
+    """
+    if not origins:
+        return []
+    names = {name: name.partition(".")[0] for name in origins}
+    code = f"{getsource(module_origin)}\nprint(*map(module_origin, {[*names.values()]!r}), sep='\\n')"
+    (branch,) = await root.fork(1)
+    try:
+        observation = await branch.run(code, timeout=timeout)
+    finally:
+        await branch.close()
+    places = dict(zip(names, observation.text.split("\n"), strict=False)) if observation.ran else {}
+    return [
+        Notice(
+            f"Experiments import {name!r} from {_in_folder(place)}, not from "
+            f"{origins[name]}, whose APIs are shown. If that is not intended, rename or move the former.",
+            "warning",
+        )
+        for name, place in places.items()
+        if place and place != origins[name]
+    ]

@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.events import Event
 from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_line
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
+from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -121,6 +122,60 @@ def test_the_architecture_page_shows_every_part_of_the_package():
     ]
     missing = [path.name for path in parts if f"  {path.name}{'/' if path.is_dir() else ''} " not in tree]
     assert missing == []
+
+
+def _listed_paths():
+    """Yield the paths that the page draws as a tree, of which a line may name several."""
+    above = []
+    for line in _blocks(ROOT / "docs" / "architecture.md", "text")[1].splitlines():
+        names = re.match(r"(?:\s*[\w.]+(?:/|\.py)(?=\s|$))*", line)[0].split()
+        level = (len(line) - len(line.lstrip())) // 2
+        yield from ("".join([*above[:level], name]) for name in names)
+        above[level:] = names[:1]
+
+
+def test_the_folders_of_the_architecture_page_exist():
+    listed = list(_listed_paths())
+    assert "exploracoder_jupyter/core/secrets/" in listed and "labextension/" in listed
+    assert [path for path in listed if not (ROOT / path).exists()] == []
+
+
+def test_the_files_that_the_architecture_page_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    spans = set(re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))
+    paths = {span for span in spans if re.fullmatch(r"[\w./-]+(?:/|\.(?:py|ts|tsx|toml|yml))", span)}
+    assert {"kernels/sandbox/", "reply_fragments.py", "labextension/src/card/"} <= paths
+    folders = [ROOT / name for name in ("exploracoder_jupyter", "labextension/src", "scripts", "tests")]
+    tracked = [path for folder in folders for path in folder.rglob("*")]
+    known = [f"/{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in [*tracked, *ROOT.iterdir()]]
+    assert [path for path in paths if not any(one.endswith(f"/{path}") for one in known)] == []
+
+
+def test_the_modules_that_the_architecture_page_names_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    parts = "|".join(path.name for path in (ROOT / "exploracoder_jupyter").iterdir() if (path / "__init__.py").exists())
+    named = set(re.findall(rf"`((?:{parts})\.[\w.]+)`", page))
+    assert "kernel_agent.forking.kernel_fork" in named
+
+    def exists(name):
+        path = (ROOT / "exploracoder_jupyter").joinpath(*name.split("."))
+        file = path.parent.with_suffix(".py")
+        defined = file if file.exists() else path.parent / "__init__.py"  # what a module or package defines
+        return path.is_dir() or path.with_suffix(".py").exists() or path.name in defined.read_text(encoding="utf-8")
+
+    assert [name for name in named if not exists(name)] == []
+
+
+def test_the_architecture_page_shows_every_browser_folder():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    source = ROOT / "labextension" / "src"
+    folders = [path.name for path in source.iterdir() if path.is_dir() and path.name != "__tests__"]
+    assert [name for name in folders if f"`labextension/src/{name}/" not in page] == []
+
+
+def test_the_help_of_the_magic_lists_every_command():
+    listed = re.findall(r"^\s*%explora (\w+)", ExploraMagics.command.__doc__, flags=re.MULTILINE)
+    assert sorted(set(listed)) == sorted(COMMANDS)
 
 
 def test_the_architecture_page_shows_every_event():

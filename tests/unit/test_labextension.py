@@ -3,6 +3,7 @@ This check needs no Node."""
 
 import importlib.util
 import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -32,6 +33,13 @@ def copied(script, tmp_path, monkeypatch):
 
 def test_npm_and_python_have_one_version():
     assert NPM["version"] == tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def test_the_hook_formats_with_the_locked_prettier():
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    lock = (ROOT / "labextension" / "yarn.lock").read_text(encoding="utf-8")
+    locked = re.search(r'^"prettier@npm:[^\n]*:\n +version: (\S+)$', lock, flags=re.MULTILINE)
+    assert re.findall(r"prettier@([\d.]+)", hooks) == [locked[1]]
 
 
 def test_the_built_extension_is_of_these_sources(script):

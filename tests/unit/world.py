@@ -43,7 +43,7 @@ class InlineBranch:
         try:
             with contextlib.redirect_stdout(out):
                 exec(compile(code, "<cell>", "exec"), self.namespace)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return out.getvalue(), error
         return out.getvalue(), None
 

@@ -32,7 +32,7 @@ class Sandbox(Section):
     ] = None
     python: Annotated[
         str | None,
-        Setting("interpreter to explore in, if no kernelspec is given; it needs ipykernel"),
+        Setting("interpreter to explore in, if no kernelspec is given: Python 3.10 or newer with ipykernel"),
         Option(metavar="PATH", reading=True),
     ] = None
     state: Annotated[

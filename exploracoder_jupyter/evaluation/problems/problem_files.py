@@ -13,8 +13,6 @@ from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
-from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.exploration_settings import RRR
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
@@ -53,8 +51,6 @@ class _Reading:
             return
         self.problems[problem.id] = line, problem
         if problem.repository:
-            plugins.get("strategies", RRR)  # names the extra if it is missing
-
             from exploracoder_jupyter.repository.writing.definition_removal import removable_target
 
             try:

@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
 from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
+from exploracoder_jupyter.pipeline.branch_operations import accept_own_end
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check_equality_rewrite import rewrite_equality
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
@@ -85,7 +86,7 @@ async def _run(start: Branch, problem: Problem, code: str, timeout: float) -> Te
     try:
         # saves what the tests need before the solution runs; binds no name
         await branch.run(_INSTALL.format(source=source, name=name), timeout=timeout)
-        solved = await branch.run(code, timeout=timeout)
+        solved = accept_own_end(await branch.run(code, timeout=timeout))
         if not solved.ran:
             return TestOutcome(failure=_failure(solved), errors=(solved.error,) if solved.error else ())
         results = [await _run_test(branch, name, hidden_test_code(test, code), timeout) for test in problem.tests]

@@ -115,6 +115,13 @@ def _change_directory(previous: str, carried: dict[str, str], fallback: str) -> 
             return
 
 
+def forget_kernel_arguments(shell: Any) -> None:
+    """Leave no command-line arguments to code that reads its own, unless the user has replaced those of the kernel."""
+    connection = os.path.basename(shell.kernel.parent.connection_file)
+    if any(argument.endswith(connection) for argument in sys.argv):
+        sys.argv[:] = [""]
+
+
 def clean_environment(environ: dict[str, str]) -> None:
     """Replace the environment and erase the old one from memory.
 

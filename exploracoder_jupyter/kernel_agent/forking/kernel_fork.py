@@ -228,6 +228,7 @@ def _run_branch(
             branch_environment.clean_environment(order["environ"])
         if order["output"] is not None:
             bounded_output.OutputLimits(order["output"]).install_once()
+            branch_environment.forget_kernel_arguments(shell)
             cell_report.CellReporter.of(shell)
     branch_environment.use_own_folders(order)
     if order["level"] != "open":

@@ -1,9 +1,10 @@
 """Walks the public API of an installed library, in the interpreter that will run the code.
 
 The program, with arguments such as `sklearn --seconds 120`, imports the library and its public submodules. It prints
-lines of JSON: `{"progress": n}` during the walk, `{"loading": name}` before each module it imports, one
-`{"api": {...}}` per public object, and finally `{"library": {...}}`; or `{"error": "import", ...}` with exit status 3,
-where `missing` lists the paths that the error names and that do not exist here.
+lines of JSON: `{"imported": true}` after the import of the library, `{"progress": n}` during the walk, `{"loading":
+name}` before each module it imports, one `{"api": {...}}` per public object, and finally `{"library": {...}}`; or
+`{"error": "import", ...}` with exit status 3, where `missing` lists the paths that the error names and that do not
+exist here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import importlib
 import json
 import os
 import re
+import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,22 +29,26 @@ from exploracoder_jupyter.kernel_agent.reporting.call_guards import silence_stan
 
 _PATH = re.compile(r"(?<![\w/.~])~?/[^\s'\",:;()]*[^\s'\",:;().]")
 _MAX_DETAIL, _MAX_PATHS = 4000, 5
+MAX_UNIMPORTED = 100
 
 
 def walk(
     name: str,
     *,
     seconds: float,
+    import_seconds: float = 120.0,
     emit: Callable[[Mapping[str, Any]], None],
     beside: Sequence[str] = (),
     without: Sequence[str] = (),
 ) -> bool:
     """Walk one library and emit its rows; returns False if it cannot be imported.
 
-    `beside`: other top-level modules whose objects belong to the library. `without`: modules not to import.
+    `import_seconds`: how long the import of the library itself may take. `beside`: other top-level modules whose
+    objects belong to the library. `without`: modules not to import.
     """
+    began, limit = time.monotonic(), min(seconds, import_seconds)
     try:
-        with time_limit(seconds):
+        with time_limit(limit):
             module = importlib.import_module(name)
     except KeyboardInterrupt:
         raise
@@ -50,9 +56,11 @@ def walk(
         missing = isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
         if missing and _walk_stubs(name, emit):
             return True
-        detail, paths = f"{type(error).__name__}: {error}", _missing_paths(error)
-        emit({"error": "import", "library": name, "detail": detail, "missing": paths})
+        late = isinstance(error, TimeoutError) and time.monotonic() - began >= limit
+        why = f"its import did not end within {limit:g} s" if late else f"{type(error).__name__}: {error}"
+        emit({"error": "import", "library": name, "detail": why, "missing": _missing_paths(error)})
         return False
+    emit({"imported": True})
     scope = Scope(name, beside, root=library_root(module, name))
     walker = ApiWalker(scope, seconds=seconds, emit=emit, without=without)
     walker.run(module)
@@ -62,8 +70,8 @@ def walk(
     for row in walker.catalogue.rows():
         emit({"api": row})
     version, doc = string_attribute(module, "__version__") or "", documentation(module)[:MAX_DOC]
-    counts = {"skipped": walker.skipped, "cut": walker.truncated}
-    emit({"library": {"name": name, "version": version, "doc": doc, **counts}})
+    gaps = {"unimported": list(walker.unimported.items())[:MAX_UNIMPORTED], "cut": walker.truncated}
+    emit({"library": {"name": name, "version": version, "doc": doc, **gaps}})
     return True
 
 
@@ -91,6 +99,7 @@ def main() -> int:
     parser.add_argument("--beside", action="append", default=[], help="another module of the same distribution")
     parser.add_argument("--without", action="append", default=[], help="a module that is not to be imported")
     parser.add_argument("--seconds", type=float, default=180.0, help="for each library")
+    parser.add_argument("--import-seconds", type=float, default=120.0, help="for the import of the library itself")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     with silence_standard_streams() as stream:
@@ -99,7 +108,7 @@ def main() -> int:
             stream.write(json.dumps(row) + "\n")
             stream.flush()
 
-        arguments = {"seconds": options.seconds, "emit": emit, "beside": options.beside, "without": options.without}
+        arguments = {name: value for name, value in vars(options).items() if name != "libraries"} | {"emit": emit}
         results = [walk(name, **arguments) for name in options.libraries]
     return 0 if all(results) else 3
 

@@ -1,8 +1,9 @@
 """Finds installed libraries and the documentation shipped with them, without importing them.
 
-As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"library": {"name", "distribution",
-"version", "interpreter", "stamp", "beside", "rests"}}`, or `{"error": "unknown", "library", "near": [...]}` with exit
-status 3. With `--documents` the line also has `readme`, `programs` (example files of the distribution) and `guides`.
+As a program, `main(["scikit-learn"])` prints one line of JSON per library: `{"library": {"name", "origin",
+"distribution", "version", "interpreter", "stamp", "beside", "rests"}}`, or `{"error": "unknown", "library", "near":
+[...]}` with exit status 3. With `--documents` the line also has `readme`, `programs` (example files of the
+distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
 the standard library are included. `stamp` changes with the code of libraries that are not installed from a wheel.
@@ -26,7 +27,12 @@ from functools import cache
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
-from exploracoder_jupyter.kernel_agent.introspection.module_locations import STUBS, find_spec, is_namespace
+from exploracoder_jupyter.kernel_agent.introspection.module_locations import (
+    STUBS,
+    find_spec,
+    is_namespace,
+    module_origin,
+)
 from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
 from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
 
@@ -163,6 +169,7 @@ def describe(module: str, environment_states: Mapping[str, str]) -> dict[str, An
     stamps = {} if standard else _library_stamps(module, dist, spec)
     return {
         "name": module,
+        "origin": module_origin(top),
         "distribution": metadata_field(dist, "Name") if dist else ("python" if standard else top),
         "version": metadata_field(dist, "Version") if dist else (python if standard else ""),
         "interpreter": f"{sys.implementation.name} {python} {sys.executable}",

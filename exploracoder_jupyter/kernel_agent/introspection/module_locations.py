@@ -67,3 +67,21 @@ def has_code(folder: str) -> bool:
         if any(name.endswith(CODE) for name in names):
             return True
     return False
+
+
+def module_origin(name: str) -> str:
+    """Return the file, or the folder without one, from which a top-level module is imported or was; empty if unknown.
+
+    Relative to the working directory if it is below that, which has another path in some siblings. Siblings run the
+    source of this function, where this package is not: it has to import what it needs.
+    """
+    import importlib.util
+    import os
+
+    try:
+        spec = importlib.util.find_spec(name)
+        path = (spec.origin or next(iter(spec.submodule_search_locations or ()), "")) if spec else ""
+        inside = os.path.relpath(path, os.getcwd()) if os.path.isabs(path) else path
+    except (ImportError, ValueError, AttributeError, OSError):
+        return ""
+    return path if inside.startswith(os.pardir) else inside

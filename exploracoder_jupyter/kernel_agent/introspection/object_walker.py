@@ -45,6 +45,10 @@ MIN_MENTIONS = 3
 """Mentioned paths within a package that show that documentation refers to it."""
 MAX_ROUNDS = 3
 MODULE_SECONDS = 30.0
+MAX_REASON = 200
+"""Characters of the reason why a module cannot be imported."""
+_NO_MODULE = "does not define module export function"
+"""What the import system says of a compiled library that is not a Python module."""
 
 
 class ApiWalker:
@@ -67,7 +71,8 @@ class ApiWalker:
         self.followed: set[str] = set()
         self.internal_callables: list[tuple[str, Any]] = []
         self.docs: list[str] = []
-        self.skipped = 0
+        self.unimported: dict[str, str] = {}
+        """Why modules of the library could not be imported, by their names."""
         self.truncated = False
 
     def run(self, module: types.ModuleType) -> None:
@@ -147,20 +152,24 @@ class ApiWalker:
         if full_name in sys.modules:
             return sys.modules[full_name]
         if full_name in self.without:
-            self.skipped += 1
+            self.unimported[full_name] = "it ends the interpreter"
             return None
-
-        def load() -> types.ModuleType:
-            with time_limit(min(self.deadline - time.monotonic(), MODULE_SECONDS)):
-                return importlib.import_module(full_name)
-
+        if full_name in self.unimported:
+            return None
         self.emit({"loading": full_name})
         try:
-            loaded = attempt(load, default=None)
+            with time_limit(min(self.deadline - time.monotonic(), MODULE_SECONDS)):
+                return importlib.import_module(full_name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a module may exit
+            text = attempt("{0.__class__.__name__}: {0}".format, error, default=type(error).__name__)
+            absent = isinstance(error, ModuleNotFoundError) and f"{full_name}.".startswith(f"{error.name}.")
+            if not absent and _NO_MODULE not in text:
+                self.unimported[full_name] = " ".join(text.split())[:MAX_REASON]
+            return None
         finally:
             self.emit({"loading": ""})
-        self.skipped += loaded is None
-        return loaded
 
     def _add(self, path: str, value: Any, tier: int, *, listed: bool) -> None:
         queue = self.deferred if tier else self.queue

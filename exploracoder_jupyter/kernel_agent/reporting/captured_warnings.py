@@ -15,6 +15,8 @@ from typing import Any
 
 _MAX_LINES = 20
 _MAX_LINE_LENGTH = 300
+_EXIT_HINT = "To exit: use 'exit', 'quit'"
+"""How IPython's advice after `SystemExit` begins, which is for a person who types."""
 
 
 class WarningCapture:
@@ -44,20 +46,25 @@ class WarningCapture:
         return _lines(self._warnings), _lines(self._logs)
 
     def _wrap(self, owner: Any, name: str, record_call: Any) -> None:
+        """Call `record_call` before the function, and not the function where it returns true."""
         original, capture_id = getattr(owner, name), self._capture_id
 
         @functools.wraps(original)
         def wrapper(*arguments: Any, **options: Any) -> Any:
             with contextlib.suppress(Exception):  # skip what cannot be formatted
-                if self._capture_id is capture_id:
-                    record_call(*arguments)
+                if self._capture_id is capture_id and record_call(*arguments):
+                    return None
             return original(*arguments, **options)
 
         self._undo.append((owner, name, original, wrapper))
         setattr(owner, name, wrapper)
 
-    def _record_warning(self, message: Any, category: Any, *_more: Any) -> None:
-        _count(self._warnings, f"{category.__name__}: {message}")
+    def _record_warning(self, message: Any, category: Any, *_more: Any) -> bool:
+        text = str(message)
+        if is_dropped := text.startswith(_EXIT_HINT):
+            return is_dropped
+        _count(self._warnings, f"{category.__name__}: {text}")
+        return False
 
     def _record_log(self, _logger: logging.Logger, record: logging.LogRecord) -> None:
         if record.levelno >= logging.WARNING:

@@ -12,12 +12,14 @@ import anyio.to_thread
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
 from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect, Surface
 from exploracoder_jupyter.knowledge.extraction.library_walk import About
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, parse_stored
+from exploracoder_jupyter.pipeline.async_task_groups import task_group
 
 if TYPE_CHECKING:  # reading documents imports much that a search in what was read does not need
     from exploracoder_jupyter.knowledge.documents.document_set import Documents
@@ -25,6 +27,10 @@ if TYPE_CHECKING:  # reading documents imports much that a search in what was re
 ShowProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and the total (0 if unknown)."""
 
+_FIRST_WAIT, _WAIT_STEP = 3.0, 10.0
+"""Seconds without anything new after which that is shown, and is shown again."""
+_MAX_NAMED = 3
+"""Submodules that a notice names."""
 _SURFACE: TypeAdapter[Surface] = TypeAdapter(Surface)
 
 
@@ -35,6 +41,8 @@ class LoadedLibrary:
     surface: Surface
     seconds: float
     cached: bool
+    origin: str = ""
+    """The file that was read, or that the read APIs belong to; see `About.origin`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +120,59 @@ class LibraryReader:
         began = time.monotonic()
         cached = await anyio.to_thread.run_sync(self._cached_surface, found, abandon_on_cancel=True)
         if cached:
-            return LoadedLibrary(cached, time.monotonic() - began, cached=True)
-        activity = f"Reading {found.name}"
-        self.show(activity, 0, 0)
-        fresh = await surfaces.read_surface(
-            found, inspect=self.inspect, advance=lambda done: self.show(activity, done, 0)
-        )
+            return LoadedLibrary(cached, time.monotonic() - began, cached=True, origin=found.origin)
+        async with task_group() as group:
+            progress = _Progress(found.name, self.show)
+            group.start_soon(progress.show_waiting)
+            fresh = await surfaces.read_surface(found, inspect=self.inspect, advance=progress.advance)
+            group.cancel_scope.cancel()
         if not fresh.cut:
             await anyio.to_thread.run_sync(self.store.put, "surface", digest(found.key), _SURFACE.dump_json(fresh))
-        return LoadedLibrary(fresh, time.monotonic() - began, cached=False)
+        return LoadedLibrary(fresh, time.monotonic() - began, cached=False, origin=found.origin)
 
     def _cached_surface(self, found: About) -> Surface | None:
         return parse_stored(_SURFACE, self.store.get("surface", digest(found.key)))
 
 
+class _Progress:
+    """Shows how far the reading of a library is, and for how long already where nothing new is found."""
+
+    def __init__(self, name: str, show: ShowProgress) -> None:
+        self._name, self._show, self._done, self._since = name, show, 0, time.monotonic()
+        show(f"Reading {name}", 0, 0)
+
+    def advance(self, done: int) -> None:
+        self._done, self._since = done, time.monotonic()
+        self._show(f"Reading {self._name}", done, 0)
+
+    async def show_waiting(self) -> None:
+        shown = 0.0
+        while True:
+            await anyio.sleep(1)
+            silent = time.monotonic() - self._since
+            if silent < shown:  # something was found meanwhile
+                shown = 0.0
+            if silent >= (shown + _WAIT_STEP if shown else _FIRST_WAIT):
+                shown = silent
+                doing = f"Reading {self._name}, nothing new" if self._done else f"Importing {self._name}"
+                self._show(f"{doing} for {silent:.0f} s", self._done, 0)
+
+
 def _notices(read: Sequence[LoadedLibrary]) -> tuple[str, ...]:
+    gaps = (_unimported_notice(one.surface) for one in read if one.surface.unimported)
+    return (*_stub_notices(read), *gaps)
+
+
+def _unimported_notice(surface: Surface) -> str:
+    """Name the submodules that are missing from the index, and why."""
+    gaps, count = surface.unimported[:_MAX_NAMED], len(surface.unimported)
+    named = "; ".join(f"{name} ({why.rstrip('.')})" for name, why in gaps)
+    more = f"; and {count - len(gaps):,} more" if count > len(gaps) else ""
+    what = plural(count, "submodule")
+    return f"The index lacks {what} of {surface.info.name!r} that cannot be imported here: {named}{more}."
+
+
+def _stub_notices(read: Sequence[LoadedLibrary]) -> tuple[str, ...]:
     return tuple(
         f"Only type stubs of {one.surface.info.name!r} are installed. Its API is read from the stubs, but code that "
         "uses it cannot run here. Install the library itself."

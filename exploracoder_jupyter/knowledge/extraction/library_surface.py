@@ -57,6 +57,8 @@ class Surface:
     """Example programs from the README and the module docstring, then from files shipped with the library."""
     cut: bool = False
     """Whether the time limit ended the walk early."""
+    unimported: tuple[tuple[str, str], ...] = ()
+    """Submodules that cannot be imported, and why."""
     guides: tuple[tuple[str, str], ...] = ()
     """Name and text of the README and of the documents shipped with the code, as they are."""
     stubs: bool = False
@@ -133,6 +135,7 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
         introduction="\n\n".join(filter(None, (docstring_examples.strip_markup(documents.readme), about.doc))),
         programs=tuple(dict.fromkeys(programs)),
         cut=about.cut,
+        unimported=about.unimported,
         guides=((("README.md", documents.readme),) if documents.readme.strip() else ()) + documents.guides,
         stubs=about.stubs,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
@@ -23,11 +24,15 @@ from exploracoder_jupyter.core.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `kernel_agent` in the target's interpreter and yields the lines it prints. Raises KernelError."""
 
-WALKER_VERSION = 8
+WALKER_VERSION = 9
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
 
+IMPORT_SECONDS = 120.0
+"""How long the import of a library itself may take."""
+_GRACE = 10.0
+"""Seconds after which an import that does not heed its limit is ended from outside."""
 _MAX_PATHS = 12
 _MAX_CRASHES = 5
 """How many submodules may crash the interpreter before reading the library fails."""
@@ -60,6 +65,8 @@ class About:
     doc: str = ""
     version: str = ""
     distribution: str = ""
+    origin: str = ""
+    """The file that experiments import, unless something in their folder shadows it; see `module_origin`."""
     interpreter: str = ""
     stamp: str = ""
     """Changes when the code changes but the version does not."""
@@ -72,7 +79,8 @@ class About:
     programs: tuple[str, ...] = ()
     guides: tuple[tuple[str, str], ...] = ()
     """Name and text of each document in the folder of the code."""
-    skipped: int = 0
+    unimported: tuple[tuple[str, str], ...] = ()
+    """Submodules that cannot be imported, and why."""
     cut: bool = False
     stubs: bool = False
     """Whether only its type stubs are installed."""
@@ -87,6 +95,8 @@ class About:
 class Line:
     """One line printed by either program."""
 
+    imported: bool = False
+    """Whether the library itself has been imported."""
     progress: int | None = None
     loading: str | None = None
     """The submodule that is being imported; empty when the import is done."""
@@ -120,12 +130,17 @@ async def walk_library(
     """Walk a library; a submodule whose import crashes the interpreter is left out in another attempt. Raises
     MissingRequirement if the library cannot be imported; KernelError if the interpreter ended for another reason.
     """
-    options = ["--seconds", str(seconds), *(word for module in beside for word in ("--beside", module))]
+    limit = min(seconds, IMPORT_SECONDS)
+    options = ["--seconds", str(seconds), "--import-seconds", str(limit)]
+    options += [word for module in beside for word in ("--beside", module)]
     for _ in range(_MAX_CRASHES):
         state = WalkState()
         ended: KernelError | None = None
         try:
-            await _walk_once(name, options, state, inspect=inspect, advance=advance)
+            with anyio.fail_after(limit + _GRACE) as import_scope:
+                await _walk_once(name, options, state, import_scope, inspect=inspect, advance=advance)
+        except TimeoutError:
+            raise unreadable_library(name, f"its import did not end within {limit:g} s") from None
         except KernelError as error:
             ended = error
         if state.about:
@@ -137,12 +152,21 @@ async def walk_library(
 
 
 async def _walk_once(
-    name: str, options: Sequence[str], state: WalkState, *, inspect: Inspect, advance: Advance
+    name: str,
+    options: Sequence[str],
+    state: WalkState,
+    import_scope: anyio.CancelScope,
+    *,
+    inspect: Inspect,
+    advance: Advance,
 ) -> None:
+    """Walk a library; `import_scope` has a deadline until the library itself is imported."""
     async with aclosing(read_lines(inspect, "introspection.api_walk", [*options, "--", name])) as stream:
         async for line in stream:
             if line.error:
                 raise unreadable_library(name, line.detail, missing=line.missing)
+            if line.imported:
+                import_scope.deadline = math.inf
             if line.api:
                 state.rows.append(line.api)
             if line.loading is not None:

@@ -17,7 +17,12 @@ from exploracoder_jupyter.core.events import CandidateObserved, CandidatePropose
 from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Candidate, Experience, Subtask, Usage
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches, notify_branching_change
+from exploracoder_jupyter.pipeline.branch_operations import (
+    MOST_CHANGES,
+    accept_own_end,
+    close_branches,
+    notify_branching_change,
+)
 from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
 from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informative, outputs_agree, result_text
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, refuse_invented, with_objection
@@ -111,7 +116,7 @@ class Attempt:
         run = self.run
         [branch] = await self.state.branch.fork(1)
         self.branches[candidate.id] = branch
-        observation = await branch.run(candidate.code, timeout=run.settings.timeout)
+        observation = accept_own_end(await branch.run(candidate.code, timeout=run.settings.timeout))
         if again:
             observation = replace(observation, note=f"{observation.note} {_AGAIN}".strip())
         observation = add_suggestions(run, refuse_invented(run.task, candidate.code, observation))

@@ -18,6 +18,8 @@ from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, Inv
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import (
     MOST_CHANGES,
+    OWN_END,
+    accept_own_end,
     close_branches,
     keep_files,
     notify_branching_change,
@@ -119,7 +121,9 @@ async def _run_solution(
         if not observation.ran:
             return (await _inspect(step, observation, inspection),)
         await keep_files(run, branch)
-        return (observation, await _inspect(step, await step(example.code), inspection)) if example else (observation,)
+        if example is None:
+            return (observation,)
+        return observation, await _inspect(step, accept_own_end(await step(example.code)), inspection)
     finally:
         await close_branches([branch])
 
@@ -140,20 +144,20 @@ async def run_with_check(step: RunCode, code: str, check: CheckCode | None) -> O
     if check and check.before and not (before := await step(check.before)).ran:
         why = before.error.message if before.error and before.error.message else before.status
         lacking = f"What it compares with could have been changed by the program: {why}."
-    observation = await step(code)
+    observation = accept_own_end(await step(code))
     if not (observation.ran and check):
         return observation
     checked = await step(check.code)
-    seconds = observation.seconds + checked.seconds
+    seconds, ended = observation.seconds + checked.seconds, OWN_END if observation.note == OWN_END else ""
     if checked.ran:
-        return replace(observation, seconds=seconds, note=f"{check.passed} {lacking}".strip())
+        return replace(observation, seconds=seconds, note=" ".join(filter(None, (check.passed, lacking, ended))))
     return replace(
         observation,
         status=checked.status,
         error=checked.error,
         outputs=(*observation.outputs, *checked.outputs),
         seconds=seconds,
-        note=check.failed,
+        note=f"{check.failed} {ended}".strip(),
         unmet=check.demands,
     )
 
@@ -163,7 +167,7 @@ async def run_on_input(step: RunCode, program: str, test_input: InventedInput) -
     observation = Observation("ok")
     for place, code in (("before", test_input.before), ("program", program), ("after", test_input.after)):
         if code.strip():
-            observation = _concatenate(observation, await step(code))
+            observation = _concatenate(observation, accept_own_end(await step(code)))
         if not observation.ran:
             return InputRun(test_input.id, observation, usable=place != "before")
     return InputRun(test_input.id, observation)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import tree_sitter_java
-from tree_sitter import Language, Node, Parser
-
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, on_one_line
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, on_one_line, parser_of
 from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _TYPES: Final = frozenset(
     {
@@ -30,16 +29,10 @@ _ARGUMENTS: Final = re.compile(r"<[^<>]*>")
 
 def parse_java(text: bytes, file: str) -> SourceFile:
     """Read a Java file."""
-    root = java_parser().parse(text).root_node
+    root = parser_of("java").parse(text).root_node
     packages = (node for node in root.children if node.type == "package_declaration" and node.named_children)
     package = next((node_text(node.named_children[-1]) for node in packages), "")
     return SourceFile(file, package, "java", tuple(_definitions(root, file, "")), tuple(_imports(root)))
-
-
-@cache
-def java_parser() -> Parser:
-    """Return the parser of Java."""
-    return Parser(Language(tree_sitter_java.language()))
 
 
 def _definitions(scope: Node, file: str, owner: str) -> Iterator[Definition]:

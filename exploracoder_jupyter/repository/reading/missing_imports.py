@@ -7,17 +7,15 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
-
-from pyflakes.checker import Checker
-from pyflakes.messages import UndefinedName
-from tree_sitter import Node
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.python_code import parse_python
-from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, walk
+from exploracoder_jupyter.repository.reading.python_syntax import import_extra, node_text, parser_of, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Import, SourceFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _MOST_SOURCES: Final = 6
 _NO_TYPES: Final = ("import_declaration", "package_declaration", "scoped_type_identifier")
@@ -59,12 +57,13 @@ def suggest_imports(index: RepositoryIndex, file: SourceFile, name: str) -> list
 
 
 def _undefined_python(text: str) -> Iterator[str]:
+    pyflakes = import_extra("pyflakes.checker", "python")
     try:
-        messages = Checker(parse_python(text), builtins=dir(builtins)).messages
+        messages = pyflakes.Checker(parse_python(text), builtins=dir(builtins)).messages
     except RecursionError:
         return
     for message in sorted(messages, key=lambda message: message.lineno):
-        if isinstance(message, UndefinedName):
+        if isinstance(message, pyflakes.messages.UndefinedName):
             yield str(message.message_args[0])
 
 
@@ -72,7 +71,7 @@ def _undefined_java(index: RepositoryIndex, file: SourceFile, text: str) -> Iter
     same_package = (other.definitions for other in index.modules.get(file.module, ()))
     known = {item.name for definitions in same_package for item in definitions}
     known |= {item.name for item in file.imports} | _JAVA_LANG
-    for node in walk(java_parser().parse(text.encode()).root_node, _NO_TYPES):
+    for node in walk(parser_of("java").parse(text.encode()).root_node, _NO_TYPES):
         name = _type_name(node)
         if len(name) > 1 and name[0].isupper() and name not in known:
             yield name

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
+from importlib import import_module
 from importlib.util import resolve_name
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-import tree_sitter_python
-from tree_sitter import Language, Node, Parser
+from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, Language, SourceFile
 
-from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, Import, SourceFile
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 _BLOCKS: Final = frozenset(
     {
@@ -38,16 +40,33 @@ _NOTES: Final = {
 
 def parse_source_file(text: bytes, file: str, module: str) -> SourceFile:
     """Read a Python file, whose relative imports refer to its module."""
-    root = python_parser().parse(text).root_node
+    root = parser_of("python").parse(text).root_node
     package = module if file.endswith("__init__.py") else module.rpartition(".")[0]
     definitions, imports = tuple(_definitions(root, file, "")), tuple(_imports(root, package))
     return SourceFile(file, module, "python", definitions, imports)
 
 
 @cache
-def python_parser() -> Parser:
-    """Return the parser of Python."""
-    return Parser(Language(tree_sitter_python.language()))
+def parser_of(language: Language) -> Parser:
+    """Return the parser of a language. Its grammar is imported only here, so that of another need not be installed.
+
+    MissingRequirement if it is not installed.
+    """
+    tree_sitter = import_extra("tree_sitter", language)
+    grammar = import_extra(f"tree_sitter_{language}", language)
+    parser: Parser = tree_sitter.Parser(tree_sitter.Language(grammar.language()))
+    return parser
+
+
+def import_extra(name: str, language: Language) -> Any:
+    """Import a module of the extra `repo` where it is used; MissingRequirement if it is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        raise MissingRequirement(
+            f"Reading {language.title()} files requires the package {error.name!r}.",
+            remedy="Install it: pip install 'exploracoder-jupyter[repo]'.",
+        ) from error
 
 
 def node_text(node: Node | None) -> str:

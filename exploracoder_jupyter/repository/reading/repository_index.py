@@ -20,7 +20,7 @@ from platformdirs import user_cache_path
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.atomic_write import write_atomic
-from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.repository.reading.java_syntax import parse_java
 from exploracoder_jupyter.repository.reading.python_syntax import parse_source_file
@@ -54,7 +54,7 @@ class RepositoryIndex:
     digest: str
     """Changes with any file."""
     notice: str = ""
-    """A sentence if the repository is too large to be indexed completely."""
+    """What is not indexed and why, if the repository is too large or a grammar is not installed."""
     overlay: dict[str, str] = field(default_factory=dict)
     """Texts by path that replace those on disk."""
 
@@ -62,7 +62,8 @@ class RepositoryIndex:
     def open(cls, root: Path, *, cache: Path | None = None) -> RepositoryIndex:
         """Read the source files below a folder that changed since the last time; by default with the user's cache.
 
-        UsageError if there is no such folder.
+        UsageError if there is no such folder, MissingRequirement if all of its files are in languages whose grammar is
+        not installed.
         """
         if not root.is_dir():
             raise UsageError(f"There is no folder {str(root)!r}.", remedy="Name the folder of a repository.")
@@ -75,16 +76,21 @@ class RepositoryIndex:
             known = _CACHE.validate_json(place.read_bytes())
         if _packages(known) != _packages(paths):  # the names of all modules may have changed
             known = {}
-        current = dict(_current_files(root, paths, known))
+        unread: dict[str, MissingRequirement] = {}
+        current = dict(_current_files(root, paths, known, unread))
+        if unread and not current:
+            raise next(iter(unread.values()))
         if current != known:
             with suppress(OSError):  # without a cache the next start is slower, and nothing else
                 place.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(place, _CACHE.dump_json(current), mode=0o600)
         stamps = repr([(path, item.stamp) for path, item in sorted(current.items())])
-        notice = f"Only {plural(len(paths), 'source file')} of the repository are indexed; it has more."
+        notices = [f"{error} They are left out." for error in unread.values()]
+        if len(paths) >= LIMITS.files:
+            notices.append(f"Only {plural(len(paths), 'source file')} of the repository are indexed; it has more.")
         files = tuple(item.file for item in current.values())
         digest = hashlib.sha256(stamps.encode()).hexdigest()
-        return cls(root, files, digest, notice if len(paths) >= LIMITS.files else "")
+        return cls(root, files, digest, " ".join(notices))
 
     @cached_property
     def by_path(self) -> dict[str, SourceFile]:
@@ -205,7 +211,10 @@ def _packages(paths: Iterable[str]) -> set[str]:
     return {path for path in paths if path.endswith("__init__.py")}
 
 
-def _current_files(root: Path, paths: list[str], known: dict[str, _CachedFile]) -> Iterator[tuple[str, _CachedFile]]:
+def _current_files(
+    root: Path, paths: list[str], known: dict[str, _CachedFile], unread: dict[str, MissingRequirement]
+) -> Iterator[tuple[str, _CachedFile]]:
+    """Yield the files that can be read; add what is missing to `unread`, by suffix."""
     every = set(paths)
     for path in paths:
         with suppress(OSError, UnicodeEncodeError):  # paths that are not UTF-8 cannot be stored
@@ -215,4 +224,9 @@ def _current_files(root: Path, paths: list[str], known: dict[str, _CachedFile]) 
             if path in known and known[path].stamp == stamp:
                 yield path, known[path]
             elif (text := read_file(root / path, LIMITS)) is not None:
-                yield path, _CachedFile(stamp, _parse_source(root, path, text.encode(), every))
+                try:
+                    source = _parse_source(root, path, text.encode(), every)
+                except MissingRequirement as error:
+                    unread[PurePosixPath(path).suffix] = error
+                    continue
+                yield path, _CachedFile(stamp, source)

@@ -10,11 +10,9 @@ import shutil
 from pathlib import Path
 from typing import Final
 
-from pyflakes.checker import Checker
-from pyflakes.messages import UnusedImport
-
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.python_code import parse_python
+from exploracoder_jupyter.repository.reading.python_syntax import import_extra
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.writing.target import Target, find_target
 
@@ -55,6 +53,8 @@ def copy_without_target(root: Path, given: str, folder: Path) -> None:
 
 def _unused_imports(text: str) -> set[str]:
     """Return the names that code imports and does not use; none if it cannot be parsed."""
-    messages = Checker(parse_python(text)).messages
-    found = (str(message.message_args[0]) for message in messages if isinstance(message, UnusedImport))
+    pyflakes = import_extra("pyflakes.checker", "python")
+    messages = pyflakes.Checker(parse_python(text)).messages
+    unused = pyflakes.messages.UnusedImport
+    found = (str(message.message_args[0]) for message in messages if isinstance(message, unused))
     return {name.rpartition(" as ")[2].rpartition(".")[2] for name in found}

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import dedent, indent
-from typing import Final
-
-from tree_sitter import Node
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
-from exploracoder_jupyter.repository.reading.java_syntax import java_parser
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, python_parser, walk
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, parser_of, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
 from exploracoder_jupyter.text.fenced_blocks import split_fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _LANGUAGE_NAMES: Final[dict[Language, frozenset[str]]] = {
     "python": frozenset({"python", "python3", "py", "", "text"}),
@@ -219,8 +219,7 @@ def _is_docstring(node: Node) -> bool:
 
 
 def _root(language: Language, code: str) -> Node:
-    parser = java_parser() if language == "java" else python_parser()
-    return parser.parse(code.encode()).root_node
+    return parser_of(language).parse(code.encode()).root_node
 
 
 def _new_imports(code: str, written: SourceFile, present: SourceFile) -> Iterator[str]:

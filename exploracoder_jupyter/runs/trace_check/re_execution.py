@@ -15,7 +15,7 @@ import anyio
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
 from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, close_branches
+from exploracoder_jupyter.pipeline.branch_operations import MOST_CHANGES, accept_own_end, close_branches
 from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.program_execution import run_on_input, run_with_check
@@ -140,5 +140,8 @@ async def _observe(one: Execution, branch: Branch, how: ExecutionOptions) -> Obs
 
     if one.given is not None:
         return (await run_on_input(step, one.code, one.given)).observation
-    observed = await run_with_check(step, one.code, how.probe) if one.kind == "solution" else await step(one.code)
+    if one.kind == "solution":
+        observed = await run_with_check(step, one.code, how.probe)
+    else:
+        observed = accept_own_end(await step(one.code))
     return observed if one.observation.unmet != "input" else refuse_invented(how.task, one.code, observed)

@@ -69,5 +69,9 @@ def test_the_source_distribution_has_the_sources_and_nothing_that_was_installed(
     [sdist] = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"labextension/src/index.ts", "labextension/yarn.lock", "scripts/labextension.py"} <= names
+    assert {"labextension/src/index.ts", "examples/shortest-path.txt", "mkdocs.yml", "CITATION.cff"} <= names
     assert [name for name in names if name.startswith(("labextension/node_modules", "labextension/lib"))] == []
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0:  # not where the sources themselves were unpacked
+        tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+        assert tracked - names == set()

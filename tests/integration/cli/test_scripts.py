@@ -1,13 +1,16 @@
 """The scripts of this repository."""
 
+import re
 import shutil
 import subprocess
 import sys
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[3]
+REQUIREMENT = re.compile(r"([\w-]+)[^;]*(?:.*extra == '(\w+)')?")
 
 
 @pytest.mark.parametrize(("continuous", "status"), [("", 0), ("true", 1)])
@@ -24,8 +27,13 @@ def test_only_outside_the_continuous_integration_may_node_be_missing(tmp_path, c
     assert done.returncode == status
 
 
-def test_the_documentation_site_has_no_link_that_leads_nowhere(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+def test_the_documentation_builds_with_its_extra_alone(tmp_path):
+    required = [REQUIREMENT.match(item).groups() for item in requires("exploracoder-jupyter")]
+    present = {name for name, extra in required if extra in (None, "site")}
+    absent = {name.replace("-", "_") for name, _ in required if name not in present}
+    assert "tree_sitter_java" in absent and "jedi" not in absent
+    program = f"import sys; sys.modules.update(dict.fromkeys({sorted(absent)})); from mkdocs.__main__ import cli; cli()"
+    command = [sys.executable, "-c", program, "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     made = (tmp_path / "site" / "reference" / "commands" / "index.html").read_text()

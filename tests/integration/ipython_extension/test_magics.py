@@ -32,8 +32,9 @@ class Kernel:
         assert (reply["status"], output) == ("ok", "")
         self.run(f"%config ExploraMagics.engine_python = {str(self.folder / 'engine')!r}\nmine = {{'a': [1, 2]}}")
 
-    def send(self, code, cell=None):
+    def send(self, code, cell=None, asks=False):
         message = cell_request(self.client.session, code, {"cellId": cell} if cell else {})
+        message["content"]["allow_stdin"] = asks
         self.client.shell_channel.send(message)
         return message["header"]["msg_id"]
 
@@ -43,9 +44,9 @@ class Kernel:
             if reply["parent_header"].get("msg_id") == sent:
                 return reply["content"]
 
-    def run(self, code, cell=None):
+    def run(self, code, cell=None, asks=False):
         """The reply and the text on the streams."""
-        sent = self.send(code, cell)
+        sent = self.send(code, cell, asks)
         content = self.reply(sent)
         streams = ""
         while True:
@@ -387,6 +388,16 @@ def test_the_engine_ends_with_the_kernel(own_kernel, how):
     own_kernel.manager.shutdown_kernel(now=how == "killed")
     assert ended(pid)
     assert (own_kernel.folder / "ended").exists()
+
+
+def test_a_console_shows_the_result_as_lines(kernel):
+    """`jupyter console` ignores updates of outputs, sends no cell, and can be asked for input."""
+    reply, text = kernel.run("%%explora unsolved\ntask", asks=True)
+    assert reply["status"] == "ok" and kernel.displays == {}
+    assert any(line.startswith("Unsolved. No solution ran.") for line in text.splitlines())
+    reply, text = kernel.run("%%explora done\ntask", asks=True)
+    assert "Unchecked. It ran." in text
+    assert [item["text"] for item in reply["payload"]] == ["answer = 42"]
 
 
 def test_a_recorded_candidate_shows_its_recorded_outputs_again_or_says_that_it_has_none(trace_kernel):

@@ -38,6 +38,28 @@ def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
         find_interpreter(None, "/no/python")
 
 
+def fake_python(folder, version, *, has_kernel):
+    """A program that answers as an interpreter of this version would."""
+    folder.mkdir()
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\necho '[{list(version)}, {json.dumps(has_kernel)}, [\"/usr\"]]'\n")
+    python.chmod(0o700)
+    return str(python)
+
+
+def test_an_interpreter_that_cannot_run_kernels_is_refused(tmp_path, kernels):
+    old = fake_python(tmp_path / "old", (3, 9), has_kernel=True)
+    bare = fake_python(tmp_path / "bare", (3, 12), has_kernel=False)
+    kernels("bare", json.dumps({"argv": [bare, "-m", "ipykernel_launcher"], "display_name": "B", "language": "python"}))
+    for given in ((old, None), (None, old)):
+        with pytest.raises(MissingRequirement, match=r"is Python 3\.9; .* need Python 3\.10"):
+            find_interpreter(*given)
+    for given in ((bare, None), (None, bare), ("bare", None)):
+        with pytest.raises(MissingRequirement, match=f"has no ipykernel.* {bare} -m pip install ipykernel"):
+            find_interpreter(*given)
+        assert find_interpreter(*given, kernels=False).paths == ("/usr",)  # a search starts none
+
+
 def test_an_interpreter_may_be_named_instead_of_a_kernel_and_imports_nothing_of_the_folder(tmp_path, monkeypatch):
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
@@ -45,7 +67,7 @@ def test_an_interpreter_may_be_named_instead_of_a_kernel_and_imports_nothing_of_
     (tmp_path / "json.py").write_text("raise SystemExit('imported')")
     monkeypatch.chdir(tmp_path)
     for name in ("bin/python", str(python)):
-        found = find_interpreter(None, name)
+        found = find_interpreter(None, name, kernels=False)
         assert (found.name, found.command) == ("python3", (str(python),))
         assert sys.base_prefix in found.paths
 

@@ -10,6 +10,7 @@ from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 HOSTILE = {
     "__init__.py": "'''Means harm.'''\nprint('noise')\ndef fine(): 'Is fine.'",
@@ -36,6 +37,10 @@ async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
     surface = await read(tmp_path, "hostile")
     paths = {api.path for api in surface.apis}
     assert paths - {"hostile.writes.wrote"} == {"hostile.fine", "hostile.prints.printed", "hostile.zeal.last"}
+    gaps = dict(surface.unimported)
+    assert gaps["hostile.asks"] == "EOFError: EOF when reading a line"
+    assert gaps["hostile.exits"] == "SystemExit: bye" and gaps["hostile.dies"] == "it ends the interpreter"
+    assert set(gaps) - {"hostile.writes"} == {"hostile.asks", "hostile.dies", "hostile.exits"}
     if find_isolation(network=False).mounts:
         assert not (tmp_path / "left.txt").exists()
 
@@ -45,6 +50,11 @@ async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
     [
         ("input('Your name? ')", "EOFError"),
         ("import os; os._exit(0)", "the interpreter ended"),
+        ("import time; time.sleep(600)", "its import did not end within 1 s"),
+        (
+            "while True:\n    try:\n        import time; time.sleep(600)\n    except BaseException:\n        pass",
+            "within 1 s",
+        ),
     ],
 )
 async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp_path, source, why):
@@ -59,3 +69,29 @@ async def test_a_library_whose_compiled_functions_are_cached_on_import_is_read(t
         "open(os.path.join(cache, 'index'), 'w').close()\ndef fast(): 'Is compiled.'"
     )
     assert "cached.fast" in {api.path for api in (await read(tmp_path, "cached")).apis}
+
+
+async def test_a_submodule_that_does_not_import_is_noticed(tmp_path):
+    folder = tmp_path / "partial"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        "'''Refers to `partial.nowhere`, which is no module.'''\ndef fine(): 'Is fine.'"
+    )
+    (folder / "broken.py").write_text("import no_such_module_at_all")
+    inspect = local_inspector(Sandbox(), workdir=tmp_path)
+    for _ in range(2):  # the second time from the cache
+        libraries = await TaskLibraries.open(["partial"], inspect=inspect, cache=tmp_path / "cache")
+        [notice] = libraries.notices
+        assert "1 submodule of 'partial'" in notice and "nowhere" not in notice
+        assert "partial.broken (ModuleNotFoundError: No module named 'no_such_module_at_all')" in notice
+
+
+async def test_an_import_that_takes_long_shows_progress(tmp_path):
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(5)\ndef fine(): 'Is fine.'")
+    shown = []
+    inspect = local_inspector(Sandbox(), workdir=tmp_path)
+    libraries = await TaskLibraries.open(
+        ["slow"], inspect=inspect, cache=tmp_path / "cache", progress=lambda what, done, total: shown.append(what)
+    )
+    assert libraries.size == 1
+    assert any(what.startswith("Importing slow for ") for what in shown)

@@ -41,6 +41,12 @@ assert alias == [1, 2, 3, 4]
         "del thing, squares; numbers.clear(); Thing.spoiled = True",
         "assert numbers == [1, 2, 3, 4] and not hasattr(Thing, 'spoiled')",
     ),
+    "arguments of the kernel": Aspect(
+        "import sys",
+        "assert sys.argv == [''] if IN_BRANCH else '-f' in sys.argv, sys.argv",
+        "sys.argv.append('spoiled')",
+        "assert 'spoiled' not in sys.argv",
+    ),
     "text file half read": Aspect(
         """
 open("lines.txt", "w").write("one\\ntwo\\nthree\\n" * 5000)

@@ -71,6 +71,18 @@ async def test_output_and_errors_stay_in_the_order_in_which_they_were_written(br
     assert [int(word) for word in observation.text.split()] == list(range(20))
 
 
+async def test_programs_have_no_arguments(branch):
+    code = "import argparse, sys\nparser = argparse.ArgumentParser()\nprint(sys.argv, parser.parse_args())"
+    observation = await run(branch, code)
+    assert observation.text == "[''] Namespace()"
+
+
+async def test_an_exit_shows_no_advice_for_typing(branch):
+    observation = await branch.run("import sys\nprint('done')\nsys.exit(0)", timeout=patience(_SECONDS))
+    assert (observation.status, observation.error.name) == ("error", "SystemExit")
+    assert observation.text == "done" and observation.warnings == ()
+
+
 async def test_mutations_are_seen_and_iterators_stay_unread(branch):
     await run(branch, "rows, array, lines = [1], np.zeros(3), iter('abc')\nclass Own: pass\nown = Own()")
     observation = await run(branch, "rows.append(2); array[0] = 1; own.x = 3; lines")

@@ -174,6 +174,10 @@ async def test_outputs_errors_and_names_are_reported_as_everywhere(shared):
 
 
 @on_each_server
+async def test_programs_have_no_arguments(shared):
+    assert (await shared.run("import sys; print(sys.argv)", timeout=patience(30))).text == "['']"
+
+
 async def test_binary_messages_and_silence_do_not_end_the_connection(shared, monkeypatch):
     monkeypatch.setattr(remote_channel, "_CONNECT_SECONDS", 0.5)
     code = "from comm import create_comm\nc = create_comm(target_name='t', buffers=[b'123'])\n"

@@ -108,3 +108,11 @@ def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(optio
     """Issue 14, item 18: the sentence is in the words of the command line."""
     assert main(["run", "-t", "x", "--library", "statistics", option, value]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", [["search", "statistics", "mean"], ["run", "-t", "x", "--library", "statistics"]])
+def test_a_deleted_folder_is_named_in_a_sentence(argv, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert main(argv) == 2
+    assert "The current folder has been deleted." in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Whether libraries are installed, checked before a run: no process is started here."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.required_libraries import check_libraries
+from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
 
 
 @pytest.fixture(autouse=True)
@@ -85,3 +86,38 @@ def test_commands_refuse_it_before_the_slow_imports(command, capsys, monkeypatch
     monkeypatch.setitem(sys.modules, "exploracoder_jupyter.runs", None)  # an import of it fails
     assert main(command) == 2
     assert "networkx" in json.dumps(json.loads(capsys.readouterr().out))
+
+
+@pytest.fixture
+def ordinary_user(monkeypatch):
+    """Root may write everywhere; here a folder's mode decides, as for anybody else."""
+    monkeypatch.setattr(os, "access", lambda path, mode: bool(path.stat().st_mode & 0o200))
+
+
+@pytest.mark.parametrize(
+    ("out", "beside", "is_refused"),
+    [
+        (None, "closed", True),
+        (None, "closed/notebook.ipynb", True),
+        (None, "open", False),
+        ("closed/new/trace.ipynb", "open", True),
+        ("../open/trace.ipynb", "closed", False),
+    ],
+)
+def test_a_trace_that_cannot_be_written_is_refused(tmp_path, ordinary_user, out, beside, is_refused):
+    for name, mode in (("open", 0o755), ("closed", 0o555)):
+        (tmp_path / name).mkdir(mode=mode)
+    out = str(tmp_path / out) if out and not out.startswith("..") else out
+    settings = resolve({"view": {"out": out}})
+    if not is_refused:
+        return check_trace_folder(settings, tmp_path / beside)
+    with pytest.raises(UsageError, match=f"{tmp_path / 'closed'}' is read-only"):
+        check_trace_folder(settings, tmp_path / beside)
+
+
+def test_a_run_in_a_read_only_folder_starts_nothing(tmp_path, ordinary_user, monkeypatch, capsys):
+    tmp_path.chmod(0o555)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "-t", "x", "--library", "statistics", "--model", "offline"]) == 2
+    assert "is read-only for you. Name another path with --out." in capsys.readouterr().err
+    tmp_path.chmod(0o755)

@@ -86,6 +86,14 @@ def test_a_terminal_waits_for_the_task(shell):
     assert shell.check_complete("%%explora networkx\n")[0] == "incomplete"
 
 
+@pytest.mark.parametrize("cell", ["%%explora networkx\ntask", "%explora history", "%explora search networkx path"])
+def test_a_deleted_folder_is_named_in_a_sentence(shell, capsys, tmp_path, monkeypatch, cell):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert isinstance(shell.run_cell(cell).error_in_exec, UsageError)
+    assert capsys.readouterr().err.startswith("UsageError: The current folder has been deleted.")
+
+
 def test_braces_and_dollars_of_the_line_are_not_expanded(shell, capsys):
     shell.user_ns["name"] = "expanded"
     shell.run_cell("%%explora x --share {name}\ntask")

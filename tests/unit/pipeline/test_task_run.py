@@ -132,6 +132,34 @@ async def test_a_cut_reply_names_the_limit(text, problem, named, strategy):
     assert "Rephrase" not in verdict.reason
 
 
+ROOT = "import sys\nroot = 4\n"
+
+
+@pytest.mark.parametrize("end", ["sys.exit(0)", "sys.exit()", "raise SystemExit"])
+async def test_a_program_that_exits_reaches_its_check(end):
+    run, ending = await ran(answers(solve=ROOT + end, propose=[fenced(ROOT + end)]), check="assert root == 4")
+    assert ending.verdict.outcome == "solved"
+    seen = {event.candidate: event.observation for event in happened(run, "candidate_observed")}
+    assert seen["1.1"].ran and "sys.exit" in seen["1.1"].note
+    assert seen["s1"].ran and "sys.exit" in seen["s1"].note
+
+
+async def test_a_program_that_exits_too_early_fails_its_check():
+    _, ending = await ran(answers(solve="import sys\nsys.exit(0)\nroot = 4"), check="assert root == 4")
+    assert ending.verdict.outcome == "unsolved"
+
+
+async def test_an_exit_with_another_status_is_an_error():
+    _, ending = await ran(answers(solve=ROOT + "sys.exit(2)"), check="assert root == 4")
+    assert ending.verdict.outcome == "unsolved"
+
+
+async def test_a_check_that_exits_has_not_passed():
+    solve = "import sys\ndef root():\n    sys.exit(0)"
+    _, ending = await ran(answers(solve=solve), check="assert root() == 4", name="root")
+    assert ending.verdict.outcome == "unsolved"
+
+
 async def test_a_failed_check_is_shown_to_the_model_and_repaired():
     def repair(request):
         [attempt] = request.inputs.attempts

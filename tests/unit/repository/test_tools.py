@@ -1,11 +1,13 @@
 """The six tools over a small repository in Python, and another in Java."""
 
 import os
+import sys
 
 import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.types import Call
+from exploracoder_jupyter.repository.reading.python_syntax import parser_of
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.tools.repository_tool_calls import answer, parse_tool_request
 from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
@@ -194,6 +196,30 @@ def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monke
     assert main(["repo", "get_class_info", "Nothing", "--repo", folder]) == 1
     assert main(["repo", "get_imports", "nothing.py", "--repo", folder]) == 2
     assert main(["repo", "get_class_info", "Item", "--repo", f"{folder}/nowhere"]) == 2
+
+
+@pytest.fixture
+def without_java(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tree_sitter_java", None)
+    parser_of.cache_clear()
+    yield
+    parser_of.cache_clear()
+
+
+def test_python_is_read_without_the_grammar_of_java(tmp_path, capsys, monkeypatch, without_java):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = write_shop(tmp_path / "repository", **JAVA)
+    assert main(["repo", "get_signature", "Catalogue.find", "--repo", str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert "def find(self, code: str) -> Item" in captured.out
+    assert "tree_sitter_java" in captured.err and "exploracoder-jupyter[repo]" in captured.err
+
+
+def test_java_alone_requires_its_grammar(tmp_path, capsys, monkeypatch, without_java):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "Item.java").write_text("class Item {}\n")
+    assert main(["repo", "get_class_info", "Item", "--repo", str(tmp_path)]) == 2
+    assert "exploracoder-jupyter[repo]" in capsys.readouterr().err
 
 
 def test_invalid_or_deeply_nested_code_and_paths_that_are_not_utf8_do_not_end_the_run(tmp_path):

@@ -8,6 +8,7 @@ import { FakeKernel, settled } from '../../link/__tests__/fakeKernel';
 import type { CellChange, RunView } from '../../messages';
 import { markOf } from '../../generatedCells/generatedCell';
 import { NotebookExplorations } from '../notebookExplorations';
+import { onNextFrame } from '../../generatedCells/scheduling';
 import {
   generated,
   insert,
@@ -91,9 +92,14 @@ function tellCells(seq: number, ...changes: CellChange[]): void {
   kernel.broadcast({ type: 'cells', run: 'k1', seq, changes });
 }
 
-/** Frames have been drawn. */
+/**
+ * As many frames have been drawn as there are changes, and more: each frame applies at least one, however long it takes
+ * on a busy machine.
+ */
 async function shown(): Promise<string[]> {
-  await new Promise(resolve => setTimeout(resolve, 60));
+  for (let frame = 0; frame < 8; frame++) {
+    await new Promise<void>(onNextFrame);
+  }
   return [...notebook.cells].map(cell => cell.id);
 }
 
