@@ -162,8 +162,17 @@ function replacedMessage(
   const names = variables.slice(0, MAX_NAMES).map(described).join(', ');
   const others = variables.length - MAX_NAMES;
   return others > 0
-    ? trans.__('The solution replaces your %1 and %2 more.', names, others)
-    : trans.__('The solution replaces your %1.', names);
+    ? trans.__(
+        'The solution replaces your variables %1, %2 more.',
+        names,
+        others
+      )
+    : trans._n(
+        'The solution replaces your variable %2.',
+        'The solution replaces your variables %2.',
+        variables.length,
+        names
+      );
 }
 
 /** Ask the user whether to replace these variables, some of which are given. */
@@ -197,15 +206,18 @@ function ReplacedList(props: {
     <div className="jp-Explora-replaced">
       <p>
         {trans._n(
-          'The task starts from this variable. The solution replaces it:',
-          'The task starts from these variables. The solution replaces them:',
+          'The solution replaces a variable that its task starts from. Its present value would be lost:',
+          'The solution replaces variables that its task starts from. Their present values would be lost:',
           given.length
         )}
       </p>
       <ul>
         {given.map(({ name, kind }) => (
           <li key={name}>
-            <code>{name}</code> {kind}
+            <strong>
+              <code>{name}</code>
+            </strong>{' '}
+            {kind && `(${kind})`}
           </li>
         ))}
       </ul>

@@ -107,7 +107,7 @@ def test_what_the_solution_itself_made_is_no_reason(notebook):
     assert notebook.ask() == [("sales", True), ("help_me", False)]
 
 
-def test_a_solution_that_failed_made_only_what_it_reached(notebook):
+def test_a_failed_solution_made_what_it_reached(notebook):
     code = "help_me = [1]\n1 / 0\nsales = 2"
     notebook.solved(code)
     notebook.run("sales, help_me = [1], 2")

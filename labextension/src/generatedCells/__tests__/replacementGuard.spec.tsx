@@ -110,7 +110,9 @@ it('asks the kernel about the present source', async () => {
 it('reports other variables without a question', async () => {
   replaces(TOTAL);
   expect(await mayRun()).toBe(true);
-  expect(messages()).toEqual(['The solution replaces your total (int).']);
+  expect(messages()).toEqual([
+    'The solution replaces your variable total (int).'
+  ]);
   expect(dialog()).toBeNull();
 });
 
@@ -122,7 +124,7 @@ it.each([
   const decision = mayRun(true);
   await waitFor(() => {
     expect(dialog()?.textContent).toMatch(
-      /sales pandas.DataFrame.*also.*total.*cancel/s
+      /sales \(pandas.DataFrame\).*also.*total.*cancel/s
     );
   });
   expect(dialog()!.textContent!.match(/sales/g)).toHaveLength(1);
