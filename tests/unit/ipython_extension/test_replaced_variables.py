@@ -101,9 +101,9 @@ def test_what_the_solution_itself_made_is_no_reason(notebook):
     assert notebook.ask(f"{CODE}\n# edited") == []
     assert notebook.ask(cell="another") == []
     assert notebook.ask(f"{CODE}\n# edited", cell="another") == [("sales", True), ("help_me", False)]
-    notebook.run("sales = [2]")
-    assert notebook.ask() == [("sales", True)]
-    notebook.run("exec('help_me = [3]')")
+    notebook.run("help_me = 2")  # the very same object
+    assert notebook.ask() == [("help_me", False)]
+    notebook.run("exec('sales = [3]')")
     assert notebook.ask() == [("sales", True), ("help_me", False)]
 
 
