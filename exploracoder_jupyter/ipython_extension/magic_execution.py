@@ -35,8 +35,9 @@ from exploracoder_jupyter.ipython_extension.browser.form_requests import FormReq
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
-from exploracoder_jupyter.ipython_extension.mentioned_variables import describe_variables, find_replaced
+from exploracoder_jupyter.ipython_extension.mentioned_variables import describe_variables
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
+from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import RecordedRun, find_recorded_run
@@ -89,6 +90,7 @@ class Commands:
         """`configured` returns what `%config` has set; `link` connects to the pages, if the front end can have any."""
         self.controls = Controls(link, folder=self._folder, forms=FormRequests(shell, configured))
         self.runs = self.controls.runs
+        self.variables = self.controls.variables = ReplacedVariables(shell, self.runs)
         self._searcher = LibrarySearcher(jupyter=hasattr(shell, "kernel"), configured=configured)
         self._inserted: Run | None = None
         self._shell = shell
@@ -112,7 +114,7 @@ class Commands:
             run = self.runs.start(
                 order,
                 command=engine_command(settings.sandbox.engine_python),
-                display=partial(_display, caller, page, self._find_replaced, background=background),
+                display=partial(_display, caller, page, self.variables, background=background),
                 resources=resources,
                 fork=fork_function(self._shell) if order.live else None,
                 session=caller.session,
@@ -123,9 +125,6 @@ class Commands:
         except KeyboardInterrupt:  # while waiting for the page's hello
             raise UsageError("Stopped. The run was stopped before it began.") from None
         self._follow(run, background=background, forked=forked)
-
-    def _find_replaced(self, code: str) -> list[str]:
-        return find_replaced(code, self._shell.user_ns, hidden=self._shell.user_ns_hidden)
 
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
         layers = with_this_interpreter([call.layer, self._configured()])
@@ -407,12 +406,12 @@ def _build_replay(recorded_run: RecordedRun, call: Call) -> Replay:
 
 
 def _display(
-    caller: Caller, page: Callable[[], str], replaced: Callable[[str], list[str]], run: Run, *, background: bool
+    caller: Caller, page: Callable[[], str], variables: ReplacedVariables, run: Run, *, background: bool
 ) -> LineDisplay | NotebookDisplay:
     if found := page():
         run.live.set_owner(found)
     if not caller.jupyter:
-        return LineDisplay()
+        return LineDisplay(replaced=variables.of_run)
     hint, after = (_MAGIC_STOP, _TAKE) if background else (_INTERRUPT, "")
     return NotebookDisplay(
         hint=hint,
@@ -421,7 +420,7 @@ def _display(
         cells=run.live.context.cells,
         folder=caller.notebook.parent if caller.notebook else None,
         stop=run.stop if background else None,
-        replaced=replaced,
+        replaced=variables.of_run,
     )
 
 

@@ -93,6 +93,7 @@ class ExploraMagics(Magics):
             self._link.unregister()
         if self._commands is not None:
             self._commands.runs.stop()
+            self._commands.variables.release()
             atexit.unregister(self._commands.runs.stop)
 
     def configured(self) -> dict[str, dict[str, JsonValue]]:

@@ -11,7 +11,7 @@ import re
 import types
 from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
-from symtable import symtable
+from symtable import Symbol, symtable
 
 from exploracoder_jupyter.core.given_variables import classify_mention
 from exploracoder_jupyter.core.types import UserVariable
@@ -65,12 +65,29 @@ def find_replaced(code: str, namespace: Mapping[str, object], *, hidden: Mapping
 
     Empty if the code is not plain Python. No method of a value is called.
     """
+    return sorted(name for name in bound_names(code) if name in namespace and _is_users(name, namespace[name], hidden))
+
+
+def bound_names(code: str) -> set[str]:
+    """Return the global names that the code binds or deletes, also in a function by `global`.
+
+    Empty if the code is not plain Python.
+    """
     try:
-        symbols = symtable(code, "solution", "exec").get_symbols()
+        module = symtable(code, "solution", "exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    bound = (one.get_name() for one in symbols if one.is_assigned() or one.is_imported() or one.is_namespace())
-    return sorted(name for name in bound if name in namespace and _is_users(name, namespace[name], hidden))
+        return set()
+    found = {one.get_name() for one in module.get_symbols() if _is_bound(one)}
+    inner = [*module.get_children()]
+    while inner:
+        table = inner.pop()
+        inner += table.get_children()
+        found |= {one.get_name() for one in table.get_symbols() if one.is_global() and _is_bound(one)}
+    return found
+
+
+def _is_bound(symbol: Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
 
 
 def _names_in_check(check: str) -> Iterable[str]:

@@ -357,6 +357,21 @@ class ChangeRepository(_Message):
     action: Literal["apply", "undo"]
 
 
+class FindReplaced(_Message):
+    """A cell with a solution is about to run: which variables of the user would it replace? Answered by `Replaced`."""
+
+    type: Literal["find_replaced"] = "find_replaced"
+    request: int = 0
+    run: str = ""
+    """Key or id of the run, which the kernel may not know any more."""
+    cell: str
+    """Id of the cell."""
+    code: str
+    """Its present source."""
+    given: list[str] = []
+    """Variables that the task treats as given, as far as the mark of the cell names them."""
+
+
 ToKernel = Annotated[
     Hello
     | Here
@@ -371,6 +386,7 @@ ToKernel = Annotated[
     | EditPlan
     | ExportTrace
     | ChangeRepository
+    | FindReplaced
     | FormRequest,
     Field(discriminator="type"),
 ]
@@ -403,6 +419,27 @@ class Snapshot(_Message):
     state: RunView
 
 
+class ReplacedVariable(_Message):
+    """A variable of the user that a solution would replace."""
+
+    name: str
+    kind: str = ""
+    """The type and size of its value, without data; empty if not known."""
+    given: bool = False
+    """Whether the task treats it as given."""
+
+
+class Replaced(_Message):
+    """Answer to `FindReplaced`: the given variables first.
+
+    Left out are variables that the task asks to set, and those whose value an earlier run of the same cell has made.
+    """
+
+    type: Literal["replaced"] = "replaced"
+    request: int
+    variables: list[ReplacedVariable] = []
+
+
 class Done(_Message):
     """Answer to every other control: it was accepted, or why not."""
 
@@ -414,7 +451,7 @@ class Done(_Message):
     link: str = ""
 
 
-Answer = Annotated[Welcome | Snapshot | Done | FormAnswer, Field(discriminator="type")]
+Answer = Annotated[Welcome | Snapshot | Replaced | Done | FormAnswer, Field(discriminator="type")]
 
 
 # ---- page to kernel, in the metadata of the execution of a calling cell

@@ -14,7 +14,7 @@ export const VERSION = 1;
 export type Message = Opening | FromKernel | Answer | ToKernel | Continue;
 export type FromKernel = CellsMessage | StateMessage | WhoMessage | CleanMessage;
 export type JsonValue = JSONValue;
-export type Answer = Welcome | Snapshot | Done | LibraryNames | SettingsView | FoundModels | TriedModel;
+export type Answer = Welcome | Snapshot | Replaced | Done | LibraryNames | SettingsView | FoundModels | TriedModel;
 export type ToKernel =
   | Hello
   | Here
@@ -29,6 +29,7 @@ export type ToKernel =
   | EditPlan
   | ExportTrace
   | ChangeRepository
+  | FindReplaced
   | ListLibraries
   | ReadSettings
   | SaveSettings
@@ -205,6 +206,24 @@ export interface Snapshot {
   }[];
   removed: string[];
   state: RunView;
+}
+/**
+ * Answer to `FindReplaced`: the given variables first.
+ *
+ * Left out are variables that the task asks to set, and those whose value an earlier run of the same cell has made.
+ */
+export interface Replaced {
+  type: 'replaced';
+  request: number;
+  variables: ReplacedVariable[];
+}
+/**
+ * A variable of the user that a solution would replace.
+ */
+export interface ReplacedVariable {
+  name: string;
+  kind: string;
+  given: boolean;
 }
 /**
  * Answer to every other control: it was accepted, or why not.
@@ -400,6 +419,17 @@ export interface ChangeRepository {
   request?: number;
   run: string;
   action: 'apply' | 'undo';
+}
+/**
+ * A cell with a solution is about to run: which variables of the user would it replace? Answered by `Replaced`.
+ */
+export interface FindReplaced {
+  type: 'find_replaced';
+  request?: number;
+  run?: string;
+  cell: string;
+  code: string;
+  given?: string[];
 }
 /**
  * The page completes the name of a library. Answered by `LibraryNames`.

@@ -24,6 +24,7 @@ from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
+from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
 from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
 from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
@@ -49,6 +50,8 @@ class Controls:
         self.handles_while_busy = False
         """Whether controls are handled while a cell is running."""
         self.runs: Runs = Runs(self)
+        self.variables: ReplacedVariables | None = None
+        """Answers which variables a solution would replace, if the kernel has a shell."""
         self._link = link
         self._folder = folder
         self._forms = forms
@@ -163,6 +166,10 @@ class Controls:
                 if (forms := self._forms) is None:
                     return reply(browser_messages.Done(request=request, problem="This kernel has no shell."))
                 _start_thread(request, reply, lambda: reply(forms.answer(message)))
+            case browser_messages.FindReplaced():
+                if (variables := self.variables) is None:
+                    return reply(browser_messages.Replaced(request=request))
+                _start_thread(request, reply, lambda: reply(variables.answer(message)))
             case _:
                 self._handle_for_run(message, reply)
 

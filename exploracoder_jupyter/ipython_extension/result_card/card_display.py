@@ -19,7 +19,9 @@ from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, cost, headline
+from exploracoder_jupyter.ipython_extension.replaced_variables import describe_replacement
 from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
+from exploracoder_jupyter.protocol.browser_messages import ReplacedVariable
 from exploracoder_jupyter.text.terminal_text import without_controls
 
 _ACCEPT = "To start as planned: %explora accept."
@@ -38,7 +40,7 @@ class NotebookDisplay:
         in_page: Callable[[], bool] = lambda: False,
         cells: bool = True,
         folder: Path | None = None,
-        replaced: Callable[[str], Sequence[str]] = lambda code: (),
+        replaced: Callable[[RunState], Sequence[ReplacedVariable]] = lambda state: (),
     ) -> None:
         """Open the output.
 
@@ -49,7 +51,7 @@ class NotebookDisplay:
             in_page: whether a page of this extension shows the run, which may start late: it has buttons of its own.
             cells: whether such a page shows the run as cells.
             folder: the folder of the notebook, if known.
-            replaced: returns which of the user's variables a solution would replace when it is run.
+            replaced: returns which of the user's variables the solution would replace; a page asks for itself.
         """
         self._hint = hint
         self._after = after
@@ -74,10 +76,8 @@ class NotebookDisplay:
     def close(self, state: RunState) -> None:
         """Update the output and remove the button; an error that the cell itself raises is not shown twice."""
         already_shown = self._stop is None and bool(state.failure) and not state.trace
-        hint = self._after if state.offered_solution else ""
-        names = self._replaced(state.offered_solution or "") if not state.patch else ()
-        listed = ", ".join(f"`{name}`" for name in names)
-        warning = f"Running the solution replaces your {listed}." if listed else ""
+        warning, sentence = describe_replacement(() if self._in_page() else self._replaced(state))
+        hint = " ".join(filter(None, [sentence, self._after if state.offered_solution else ""]))
         self._replace({"text/plain": ""} if already_shown else self._bundle(state, hint, warning))
         self._take_button()
 
@@ -94,9 +94,10 @@ class NotebookDisplay:
 
     def _bundle(self, state: RunState, hint: str, warning: str = "") -> dict[str, str]:
         in_page = self._in_page()
-        hint = " ".join(filter(None, [warning, "" if in_page else hint]))
+        hint, warning = ("", "") if in_page else (hint, warning)
         cells = in_page and self._cells
-        return card_bundle(state, time.time(), hint, cells=cells, in_page=in_page, folder=self._folder)
+        now, folder = time.time(), self._folder
+        return card_bundle(state, now, hint, warning=warning, cells=cells, in_page=in_page, folder=folder)
 
 
 class StopButton:
@@ -129,8 +130,10 @@ class StopButton:
 class LineDisplay:
     """Lines on standard output, each written once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, replaced: Callable[[RunState], Sequence[ReplacedVariable]] = lambda state: ()) -> None:
+        """`replaced` returns which of the user's variables the solution would replace."""
         self._written: set[str] = set()
+        self._replaced = replaced
 
     def show(self, state: RunState) -> None:
         """Write what is new: the activity, notices, candidates that have ended."""
@@ -143,8 +146,10 @@ class LineDisplay:
                     self._write(f"  {candidate_line(candidate)}")
 
     def close(self, state: RunState) -> None:
-        """Write what is new, the cost and the path of the trace."""
+        """Write what is new, what the solution would replace, the cost and the path of the trace."""
         self.show(state)
+        for sentence in filter(None, describe_replacement(self._replaced(state))):
+            self._write(sentence)
         self._write(f"{cost(state, time.time())}." + (f" Trace: {state.trace}" if state.trace else ""))
 
     def _write(self, line: str) -> None:

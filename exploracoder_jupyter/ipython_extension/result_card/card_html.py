@@ -43,11 +43,12 @@ _MAX_CANDIDATES = 8
 
 
 def card_bundle(
-    state: RunState, now: float, hint: str, *, cells: bool, in_page: bool, folder: Path | None
+    state: RunState, now: float, hint: str, *, warning: str = "", cells: bool, in_page: bool, folder: Path | None
 ) -> dict[str, str]:
     """Render the card in all its forms, by MIME type; see `card_html`."""
-    html = card_html(state, now, hint=hint, cells=cells, in_page=in_page, folder=folder)
-    return {"text/html": html, "text/plain": card_text(state, now, hint, cells=cells, in_page=in_page, folder=folder)}
+    html = card_html(state, now, hint=hint, warning=warning, cells=cells, in_page=in_page, folder=folder)
+    below = "\n\n".join(filter(None, [warning, hint]))
+    return {"text/html": html, "text/plain": card_text(state, now, below, cells=cells, in_page=in_page, folder=folder)}
 
 
 def card_html(
@@ -55,6 +56,7 @@ def card_html(
     now: float,
     *,
     hint: str = "",
+    warning: str = "",
     cells: bool = False,
     in_page: bool = False,
     folder: Path | None = None,
@@ -65,6 +67,7 @@ def card_html(
         state: the run.
         now: the time, in seconds since the epoch.
         hint: how to stop an active run, or what to do with its solution.
+        warning: what the user could lose by running the solution.
         cells: whether the cells of the run stand below, so that the card need not list what was tried.
         in_page: whether a page has the run in its sidebar, with a clock and a live region.
         folder: the folder of the notebook, to which the path of the trace is relative.
@@ -80,7 +83,8 @@ def card_html(
     parts += [listed, _quiet(run_wording.footer(state, now, in_page=in_page, tries=tries))]
     trace = escape_html(run_wording.trace_path(state, folder))
     parts.append(f"<div>Trace: <code>{trace}</code></div>" if trace and state.over else "")
-    parts += [_quiet(run_wording.describe_files(state.files)), _quiet(hint)]
+    parts.append(_quiet(run_wording.describe_files(state.files)))
+    parts += [f"<div><strong>{escape(warning)}</strong></div>" if warning else "", _quiet(hint)]
     inner = "".join(parts)
     if state.broken:  # on the ground of an error, text in a lighter colour has too little contrast
         inner = inner.replace(f' style="{_QUIET}"', "")

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from pydantic import JsonValue
+
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace.cells import cell_markdown
@@ -191,7 +193,8 @@ def _result_cells(run: RunState, outputs: SanitizedOutputs | None) -> Iterator[C
         yield markdown_cell(run, "patch", "", cell_markdown.patch_markdown(solution.patch), fields)
         return
     observation = observation_of(run, solution)
-    fields |= {"selected": True, **_seconds(observation)}
+    given: list[JsonValue] = [variable.name for variable in run.task.variables if variable.given]
+    fields |= {"selected": True, **_seconds(observation), **({"given": given} if given else {})}
     cell = new_cell(run, "solution", "", solution.code, fields, [TAG_SOLUTION])
     yield code_cell(cell, outputs(observation) if outputs else ())
 

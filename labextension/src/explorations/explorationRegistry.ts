@@ -42,6 +42,10 @@ export class ExplorationRegistry implements IExplorations {
     return this._models.get(panel.context);
   }
 
+  forModel(notebook: INotebookModel): NotebookExplorations | undefined {
+    return this._all.find(({ panel }) => panel.context.model === notebook);
+  }
+
   private _add(panel: NotebookPanel): void {
     this._modelOf(panel);
     this._added.emit(panel);

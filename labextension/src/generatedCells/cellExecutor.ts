@@ -1,7 +1,9 @@
 /**
  * Runs cells as usual, except recorded candidates, whose outputs are kept. A calling cell does not explore again when
- * it is run together with others, as by "Run All": that would replace its generated cells.
+ * it is run together with others, as by "Run All": that would replace its generated cells. A solution, and the cells
+ * that are run after it, wait until it is known that the user agrees to what it replaces.
  */
+import type { ISharedCell } from '@jupyter/ydoc';
 import { Notification } from '@jupyterlab/apputils';
 import {
   INotebookCellExecutor,
@@ -13,6 +15,7 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import { hasGeneratedCells } from './callingCells';
 import { isGuarded, makeRunnable } from './generatedCell';
 import { asOneUndoStep } from './cellRemoval';
+import type { ISolutionGuard } from './replacementGuard';
 
 type Options = INotebookCellExecutor.IRunCellOptions;
 
@@ -21,21 +24,30 @@ interface IBatch {
   count: number;
   notified: boolean;
   complete: Promise<void>;
+  /** Those with solutions. */
+  solutions: ISharedCell[];
+  /** How many cells wait for the decision about them, themselves included. */
+  waiting: number;
+  /** Whether a cell has failed, after which the kernel skips those that it has already received. */
+  failed: boolean;
 }
 
 export class ExplorationCellExecutor implements INotebookCellExecutor {
   /**
    * @param trans - translations of messages to the user
    * @param run - runs a cell
+   * @param guard - decides whether solutions are run
    */
   constructor(
     private _trans: TranslationBundle,
-    private _run: (options: Options) => Promise<boolean> = runCell
+    private _run: (options: Options) => Promise<boolean> = runCell,
+    private _guard?: ISolutionGuard
   ) {}
 
   async runCell(options: Options): Promise<boolean> {
     const batch = this._joinBatch(options.notebook);
     const { sharedModel } = options.cell.model;
+    const allowed = this._joinDecision(batch, options);
     if (isGuarded(sharedModel)) {
       await batch.complete;
       if (batch.count === 1) {
@@ -50,7 +62,61 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
         return true;
       }
     }
-    return this._run(options);
+    if (
+      allowed &&
+      (!(await allowed) || batch.failed || options.cell.isDisposed)
+    ) {
+      return false;
+    }
+    return this._runInBatch(batch, options);
+  }
+
+  private async _runInBatch(batch: IBatch, options: Options): Promise<boolean> {
+    let failed = !mayFail(options.cell.model.sharedModel);
+    try {
+      const ran = await this._run(options);
+      failed &&= !ran;
+      return ran;
+    } finally {
+      batch.failed ||= failed;
+    }
+  }
+
+  /** What the cell has to wait for: the decision about a solution that is run before it or that it has itself. */
+  private _joinDecision(
+    batch: IBatch,
+    { cell, notebook }: Options
+  ): Promise<boolean> | undefined {
+    const { sharedModel } = cell.model;
+    if (this._guard?.isSolution(sharedModel, notebook)) {
+      batch.solutions.push(sharedModel);
+      if (batch.solutions.length === 1) {
+        this._startDecision(batch, notebook, this._guard);
+      }
+    }
+    batch.waiting += batch.solutions.length > 0 ? 1 : 0;
+    return this._decisions.get(notebook);
+  }
+
+  private _startDecision(
+    batch: IBatch,
+    notebook: INotebookModel,
+    guard: ISolutionGuard
+  ): void {
+    const before = this._decisions.get(notebook);
+    const decide = async () => {
+      await batch.complete;
+      return (
+        (await before) !== false &&
+        guard.mayRun(batch.solutions, notebook, batch.waiting > 1)
+      );
+    };
+    const decision = decide().finally(() => {
+      if (this._decisions.get(notebook) === decision) {
+        this._decisions.delete(notebook);
+      }
+    });
+    this._decisions.set(notebook, decision);
   }
 
   /** JupyterLab calls `runCell` for all cells that are run together before any other task. */
@@ -64,7 +130,14 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
     const complete = Promise.resolve().then(() => {
       this._batches.delete(notebook);
     });
-    const batch = { count: 0, notified: false, complete };
+    const batch = {
+      count: 0,
+      notified: false,
+      complete,
+      solutions: [],
+      waiting: 0,
+      failed: false
+    };
     this._batches.set(notebook, batch);
     return batch;
   }
@@ -104,4 +177,12 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
   }
 
   private _batches = new Map<INotebookModel, IBatch>();
+  /** The latest decision about solutions in each notebook, until it is made. */
+  private _decisions = new Map<INotebookModel, Promise<boolean>>();
+}
+
+/** Whether the user has marked the cell as one whose errors do not end "Run All". */
+function mayFail(cell: ISharedCell): boolean {
+  const tags = cell.getMetadata('tags');
+  return Array.isArray(tags) && tags.includes('raises-exception');
 }

@@ -29,6 +29,8 @@ export interface IMark {
   status?: string;
   selected?: boolean;
   seconds?: number;
+  /** Of a solution: the variables that its task treats as given. */
+  given?: string[];
   source_hash?: string;
 }
 

@@ -18,8 +18,12 @@ import { Commands } from '../explorations/explorationCommands';
 import { ExplorationRegistry } from '../explorations/explorationRegistry';
 import { ExplorationCellExecutor } from './cellExecutor';
 import { decorateNotebook } from './notebookDecorations';
+import { ReplacementGuard } from './replacementGuard';
 
 const DOMAIN = 'exploracoder_jupyter';
+
+/** The explorations, once there are any: the plugin for them requires the tracker, which requires the executor. */
+let registry: ExplorationRegistry | null = null;
 
 const explorations: JupyterFrontEndPlugin<IExplorations> = {
   id: 'exploracoder-jupyter:cells',
@@ -36,6 +40,7 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
   ): IExplorations => {
     const trans = (translator ?? nullTranslator).load(DOMAIN);
     const found = new ExplorationRegistry(tracker, claimPageId(), trans);
+    registry = found;
     const commands = new Commands(app, found, trans);
     commands.addToContextMenu();
     if (palette) {
@@ -58,15 +63,21 @@ const explorations: JupyterFrontEndPlugin<IExplorations> = {
 const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
   id: 'exploracoder-jupyter:executor',
   description:
-    'Runs notebook cells, except recorded candidates, whose outputs are kept.',
+    'Runs notebook cells, except recorded candidates, and asks before a solution replaces given variables.',
   autoStart: true,
   optional: [ITranslator],
   provides: INotebookCellExecutor,
   activate: (
     _: JupyterFrontEnd,
     translator: ITranslator | null
-  ): INotebookCellExecutor =>
-    new ExplorationCellExecutor((translator ?? nullTranslator).load(DOMAIN))
+  ): INotebookCellExecutor => {
+    const trans = (translator ?? nullTranslator).load(DOMAIN);
+    const guard = new ReplacementGuard(
+      notebook => registry?.forModel(notebook),
+      trans
+    );
+    return new ExplorationCellExecutor(trans, undefined, guard);
+  }
 };
 
 export const plugins: JupyterFrontEndPlugin<unknown>[] = [

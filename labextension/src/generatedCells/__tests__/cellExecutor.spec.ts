@@ -2,10 +2,14 @@ import { Notification } from '@jupyterlab/apputils';
 import type { Cell } from '@jupyterlab/cells';
 import { INotebookCellExecutor, NotebookModel } from '@jupyterlab/notebook';
 import { nullTranslator } from '@jupyterlab/translation';
+import { PromiseDelegate } from '@lumino/coreutils';
 
 import { applyChange } from '../applyCellChange';
 import { ExplorationCellExecutor } from '../cellExecutor';
+import { markOf } from '../generatedCell';
+import type { ISolutionGuard } from '../replacementGuard';
 import { RunCellState } from '../runCellState';
+import { settled } from '../../link/__tests__/fakeKernel';
 import { insert } from './notebookFixtures';
 
 type Options = INotebookCellExecutor.IRunCellOptions;
@@ -13,6 +17,22 @@ type Options = INotebookCellExecutor.IRunCellOptions;
 let notebook: NotebookModel;
 let executor: ExplorationCellExecutor;
 let ran: string[];
+let failing: string[];
+/** The decisions that the guard was asked for, with the cells and whether more wait. */
+let asked: {
+  cells: string[];
+  more: boolean;
+  answer: PromiseDelegate<boolean>;
+}[];
+
+const guard: ISolutionGuard = {
+  isSolution: cell => markOf(cell)?.role === 'solution',
+  mayRun: (cells, _, more) => {
+    const answer = new PromiseDelegate<boolean>();
+    asked.push({ cells: cells.map(cell => cell.getId()), more, answer });
+    return answer.promise;
+  }
+};
 
 beforeEach(() => {
   notebook = new NotebookModel();
@@ -23,12 +43,18 @@ beforeEach(() => {
   }));
   notebook.sharedModel.insertCells(0, cells);
   ran = [];
+  failing = [];
+  asked = [];
   executor = new ExplorationCellExecutor(
     nullTranslator.load('exploracoder_jupyter'),
     async ({ cell }) => {
       ran.push(cell.model.id);
+      if (failing.includes(cell.model.id)) {
+        throw new Error('KernelReplyNotOK');
+      }
       return true;
-    }
+    },
+    guard
   );
   Notification.manager.dismiss();
 });
@@ -66,7 +92,10 @@ it('runs cells in the requested order', async () => {
 
 it('runs neither recorded cells nor their calling cell with others, and reports that once', async () => {
   explored();
-  const went = await run(...all());
+  const running = run(...all());
+  await settled();
+  asked[0].answer.resolve(true);
+  const went = await running;
   expect(went.every(Boolean)).toBe(true);
   expect(ran).not.toContain('one');
   expect(ran).not.toContain('caller');
@@ -101,4 +130,72 @@ it('reports that a recorded cell is not run, and can convert it', async () => {
   notebook.sharedModel.undo();
   await run('one');
   expect(ran).toEqual(['one']);
+});
+
+describe('a solution', () => {
+  beforeEach(() => {
+    explored();
+    const metadata = {
+      exploracoder_jupyter: { run_id: 'r2', role: 'solution' }
+    };
+    notebook.sharedModel.addCell({
+      cell_type: 'code',
+      id: 'other',
+      source: 'o',
+      metadata
+    });
+  });
+
+  it('is asked about once for all cells', async () => {
+    const running = run(...all());
+    await settled();
+    expect(asked.map(({ cells, more }) => [cells, more])).toEqual([
+      [['solution', 'other'], true]
+    ]);
+    expect(ran).toEqual(['before', 'setup']);
+    asked[0].answer.resolve(true);
+    expect(await running).not.toContain(false);
+    expect(ran).toEqual(['before', 'setup', 'solution', 'after', 'other']);
+  });
+
+  it('is not run without consent, nor what follows', async () => {
+    const running = run(...all());
+    await settled();
+    const later = run('after');
+    asked[0].answer.resolve(false);
+    await Promise.all([running, later]);
+    expect(ran).toEqual(['before', 'setup']);
+    await run('after');
+    expect(ran.pop()).toBe('after');
+  });
+
+  it('keeps its place before cells run meanwhile', async () => {
+    const running = [run('solution')];
+    await settled();
+    running.push(run('after'), run('other'));
+    expect(asked[0].more).toBe(false);
+    asked[0].answer.resolve(true);
+    await settled();
+    expect(ran).toEqual(['solution', 'after']);
+    asked[1].answer.resolve(true);
+    await Promise.all(running);
+    expect(ran).toEqual(['solution', 'after', 'other']);
+  });
+
+  it.each([
+    [[], ['before']],
+    [['raises-exception'], ['before', 'solution']]
+  ])(
+    'is left out after a failure, except with tags %j',
+    async (tags, expected) => {
+      failing = ['before'];
+      [...notebook.cells][0].sharedModel.setMetadata('tags', tags);
+      const running = run('before', 'solution').catch(() => undefined);
+      await settled();
+      asked[0].answer.resolve(true);
+      await running;
+      await settled();
+      expect(ran).toEqual(expected);
+    }
+  );
 });
