@@ -92,6 +92,29 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     assert contents(folder) == before
 
 
+CONFTEST = "import pytest\n\nfrom shop import Cart\n\n\n@pytest.fixture\ndef kind():\n    return Cart\n"
+
+
+@pytest.mark.parametrize("shown", ["conftest.py", "src/shop/__init__.py"])
+def test_a_target_that_every_test_needs_is_written(tmp_path, monkeypatch, shown):
+    package = '"""A shop."""\n\nfrom shop.cart import Cart\n'
+    files = {"src/shop/__init__.py": package, "src/shop/cart.py": '"""Carts."""\n'}
+    if shown == "conftest.py":
+        files |= {shown: CONFTEST.replace("shop import", "shop.cart import"), "src/shop/__init__.py": '"""A shop."""\n'}
+    folder = write_shop(tmp_path / "repository", **files)
+    replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
+    model, summary = written(folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)))
+    assert summary["status"] == "solved" and summary["reason"].startswith("3 tests passed.")
+    assert "'Cart' object has no attribute 'insert'" in model.requests[1].messages[-1].content
+
+
+def test_a_repository_that_cannot_start_for_another_reason_is_refused(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    (folder / "conftest.py").write_text("from shop.nothing import Thing\n")
+    with pytest.raises(UsageError, match=r"ModuleNotFoundError: No module named 'shop.nothing'"):
+        written(folder, monkeypatch, [], RepositoryTask(TARGET, ("tests",)))
+
+
 def test_a_test_command_decides_in_place_of_pytest_and_the_run_can_be_replayed(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     program = 'import sys; sys.path.insert(0, "src"); from shop.cart import Cart; assert hasattr(Cart, "total")'
@@ -151,15 +174,15 @@ def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported_and
     (tmp_path / "test_early.py").write_text(EARLY_END)
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
-    run_tests({"files": {}, "tests": ["test_early.py"], "command": "", "seconds": patience(60)})
+    run_tests({"files": {}, "tests": ["test_early.py"], "command": "", "seconds": patience(60), "each": patience(60)})
     observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
     report = read_report(observation, command="")
-    assert report.passed == {"test_early.py::test_fixture", "test_early.py::test_before"}
+    assert report.passed == {f"test_early.py::test_{name}" for name in ("fixture", "before", "after")}
     assert [item.id for item in report.failed] == ["test_early.py::test_end"] and not report.complete
     venv.create(tmp_path / "bare")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60)})
+    run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60), "each": patience(60)})
     observation = Observation("ok", ({"output_type": "display_data", "data": shown[1], "metadata": {}},))
     assert read_report(observation, command="").problem.startswith("pytest is not installed")
 

@@ -164,6 +164,9 @@ def _ended(status, output, rows=()):
         (_ended(4, "ERROR: file or directory not found: nowhere\n"), UsageError, "not found: nowhere"),
         (_ended(1, "/usr/bin/python: No module named pytest"), MissingRequirement, "pytest"),
         (_ended(None, ""), UsageError, "time limit"),
+        (_ended(4, "ImportError while loading conftest\nE   KeyError: 'TOKEN'\n"), UsageError, "KeyError: 'TOKEN'"),
+        (_ended(3, "INTERNALERROR> RuntimeError: no disk\n"), UsageError, "no disk"),
+        (_ended(0, "", [row("test_a", "skipped", "no network", "setup")]), UsageError, "no network"),
         ([row("x", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")], MissingRequirement, "redis"),
         ([row("test_other", "failed", "assert 1 == 2")], UsageError, "test_other"),
     ],
@@ -171,6 +174,55 @@ def _ended(status, output, rows=()):
 async def test_tests_that_cannot_decide_end_the_run_before_the_model_is_asked(solved, report, error, word):
     with pytest.raises(error, match=word):
         await solved(rrr, [], [report])
+
+
+CONFTEST = (
+    "ImportError while loading conftest '/r/conftest.py'.\nE   ImportError: cannot import name 'Cart' from 'shop'\n"
+)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        _ended(4, CONFTEST),
+        _ended(3, "INTERNALERROR> ImportError: cannot import name 'Cart' from 'shop.cart'\n"),
+        _ended(4, "ERROR: found no collectors for /r/tests/test_cart.py::test_total\n", [IMPORT_ERROR]),
+        _ended(5, "no tests ran", [row("tests/test_cart.py", "skipped", "could not import 'shop.cart'", "collect")]),
+    ],
+)
+async def test_what_fails_for_want_of_the_target_is_expected(solved, before):
+    result, *_ = await solved(rrr, [fenced(RIGHT)], [before, PASSED])
+    assert result.verdict.outcome == "solved"
+
+
+async def test_tests_that_lack_something_are_not_counted(solved):
+    lacking = [
+        row("tests/test_web.py", "failed", "E   ModuleNotFoundError: No module named 'redis'", "collect"),
+        row("tests/test_cart.py::test_mail", "failed", "ConnectionRefusedError: [Errno 111] Connection refused"),
+        row("tests/test_cart.py::test_mock", "failed", "fixture 'mocker' not found", "setup"),
+    ]
+    own = row("tests/test_cart.py::test_own", "failed", "src/shop/cart.py:3: No module named 'redis'")
+    replies = [fenced(RIGHT), "", "", fenced(RIGHT)]
+    reports = [_ended(4, CONFTEST), [*PASSED, *lacking, own], [*PASSED, *lacking]]
+    result, _, run, _ = await solved(rrr, replies, reports)
+    assert result.verdict.outcome == "solved" and "2 tests passed. 3 that" in result.verdict.reason
+    [notice] = (event.text for event in happened(run, "notice") if "not counted" in event.text)
+    assert all(item["id"] in notice for item in lacking) and own["id"] not in notice
+
+
+async def test_tests_of_the_target_that_lack_a_module_end_the_run(solved):
+    lacking = row("tests/test_cart.py", "failed", "E   ModuleNotFoundError: No module named 'redis'", "collect")
+    for reports in ([[lacking, *PASSED]], [_ended(4, CONFTEST), [lacking, *PASSED]]):
+        with pytest.raises(MissingRequirement, match="redis"):
+            await solved(rrr, [fenced(RIGHT)], reports)
+
+
+async def test_the_time_for_all_tests_follows_from_the_time_before(solved):
+    replies = [fenced(NO_TOTAL), "", "", fenced(NO_TOTAL + "\n"), "", "", fenced(RIGHT)]
+    slow = {"rows": ONE_FAILED, "status": 1, "output": "", "seconds": 90.0}
+    _, _, _, branch = await solved(rrr, replies, [[IMPORT_ERROR], slow, slow, PASSED], timeout=60.0)
+    assert [request["each"] for request in branch.requests] == [60.0] * 4
+    assert [request["seconds"] for request in branch.requests] == [600.0, 600.0, 270.0, 270.0]
 
 
 async def test_a_spent_budget_keeps_the_best_attempt(solved):
