@@ -244,7 +244,7 @@ class Attempts:
         return RunResult(solution, Verdict("unsolved", f"No attempt passed the tests ({tried}); of the best {counts}."))
 
     def _parse(self, text: str) -> str:
-        code = parse_definition(text, self.target)
+        code = parse_definition(text, self.target, self.last.experience.candidate.code if self.last else "")
         insert(self.tools.index, self.target, code)  # raises if it does not define the target
         return code
 

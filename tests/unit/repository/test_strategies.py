@@ -120,6 +120,21 @@ async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_
     assert second.repairs == first.id
 
 
+async def test_the_latest_attempt_and_the_first_failure_are_whole(solved):
+    methods = "".join(f"    def step_{n}(self):\n        return {'y' * 60!r}\n\n" for n in range(150))
+    attempt = f"{IMPORTS}\n\nclass Cart(Container):\n{methods}"
+    body = "\n".join(f"    value_{n} = cart.step_{n}()" for n in range(150))
+    failure = row("test_total", "failed", f"def test_total(cart):\n{body}\nE   assert 1 == 2")
+    others = [row(f"test_{n}", "failed", f"{'z' * 5000}") for n in range(9)]
+    replies = [fenced(attempt), TOOLS, "Hm.", fenced("def step_7(self):\n    return 7")]
+    _, shown, run, _ = await solved(rrr, replies, [[IMPORT_ERROR], [failure, *others], PASSED])
+    for prompt in shown[1:]:
+        assert methods.strip() in prompt and body in prompt and "E   assert 1 == 2" in prompt
+    assert "only those of its methods" in shown[-1] and "only those of its methods" not in shown[0]
+    second = happened(run, "candidate_proposed")[-1].candidate.code
+    assert "        return 7\n" in second and "def step_8" in second and second.count("def step_7(") == 1
+
+
 async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_remains(solved):
     replies = [fenced(RIGHT), "", "", fenced(NO_TOTAL), TOOLS, "Hm.", fenced(NO_IMPORTS)]
     reports = [[IMPORT_ERROR], ONE_FAILED, [row("test_total", "failed"), row("test_size", "failed")], [IMPORT_ERROR]]

@@ -183,6 +183,23 @@ def test_calls_are_read_in_the_forms_that_models_write(text):
     assert parse_tool_request(text) == ("I need the container.", calls)
 
 
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ("get_relevant_code: self.state = State(state", "self.state = State(state"),
+        ('get_relevant_code("rounds an amount, to cents")', "rounds an amount, to cents"),
+        ("get_relevant_code(query='self.put(item)')", "self.put(item)"),
+        ("- get_relevant_code: a value=3, as in f(x)", "a value=3, as in f(x)"),
+    ],
+)
+def test_free_text_reaches_the_search_as_written(written, query):
+    assert parse_tool_request(written)[1] == (Call("get_relevant_code", query),)
+
+
+def test_a_call_without_its_argument_is_left_out():
+    assert parse_tool_request("get_class_info:\nget_signature()\nget_imports")[1] == (Call("get_imports", ""),)
+
+
 def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = str(write_shop(tmp_path / "repository"))
