@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -85,6 +85,9 @@ class Attempts:
     task: RepositoryTask
     target: Target
     tools: RepositoryTools
+    """Of the repository without its tests."""
+    every: RepositoryIndex
+    """With its tests."""
     cause: _Cause
     excluded: set[str]
     """Tests that fail for reasons that have nothing to do with the target."""
@@ -104,7 +107,8 @@ class Attempts:
             name = run.settings.strategy
             raise UsageError(f"The strategy {name!r} writes code for a repository.", remedy="Add --repo and --target.")
         run.emit(Progress("Reading the repository"))
-        index = (await to_thread.run_sync(RepositoryIndex.open, run.workdir)).without_tests()
+        every = await to_thread.run_sync(RepositoryIndex.open, run.workdir)
+        index = every.without_tests()
         target = find_target(index, task.target)
         announce_libraries(run)
         unshared = ""
@@ -117,7 +121,8 @@ class Attempts:
         if report.options_dropped:
             run.emit(Notice("The tests run without `addopts`, which names plugins that are not installed.", "warning"))
         excluded = _excluded(run, target, cause, report)
-        return cls(run, task, target, RepositoryTools(index), cause, excluded, report.duration)
+        tools = RepositoryTools(index, python=run.interpreter)
+        return cls(run, task, target, tools, every, cause, excluded, report.duration)
 
     @property
     def last(self) -> Attempt | None:
@@ -172,7 +177,7 @@ class Attempts:
         index = self.tools.index
         if self.last and self.last.text:
             index = index.replaced(self.target.path, self.last.text)
-        current = RepositoryTools(index)
+        current = replace(self.tools, index=index)
         found = []
         for call in calls:
             tools = self.tools if call.tool == "get_relevant_code" else current

@@ -260,8 +260,9 @@ def _is_for_types(node: Node) -> bool:
     """Whether it is `if TYPE_CHECKING:` with imports alone, which are for type checkers."""
     condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
     named = node.type == "if_statement" and node_text(condition).rpartition(".")[2] == "TYPE_CHECKING"
-    plain = body is not None and node.child_by_field_name("alternative") is None
-    return named and plain and all(item.type in _IMPORTS | _COMMENTS for item in body.named_children if body)
+    if not named or body is None or node.child_by_field_name("alternative"):
+        return False
+    return all(item.type in _IMPORTS | _COMMENTS for item in body.named_children)
 
 
 def _is_docstring(node: Node) -> bool:

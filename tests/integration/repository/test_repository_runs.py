@@ -239,3 +239,26 @@ def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_p
     assert "(from KeyError)" in info.text
     [signature] = tools.get_signature("UnknownItem", "with_traceback")
     assert signature.text.startswith("def with_traceback(")
+
+
+BASE = "class Base:\n    def offer(self, price: int) -> str: ...\n"
+
+
+def test_classes_of_other_packages_are_read_where_tests_run(tmp_path):
+    venv.create(tmp_path / "other")
+    [site] = (tmp_path / "other").glob("lib/python*/site-packages")
+    (site / "outside.py").write_text(BASE)
+    code = "from typing import Generic, TypeVar\n\nfrom outside import Base\n\nT = TypeVar('T')\n\n\n"
+    files = {"src/shop/offer.py": f"{code}class Offer(Base, Generic[T]):\n    pass\n"}
+    index = RepositoryIndex.open(write_shop(tmp_path / "repository", **files), cache=tmp_path / "cache")
+    there = RepositoryTools(index, tmp_path / "cache", patience=patience(60), python=str(tmp_path / "other/bin/python"))
+    [info], [external] = there.get_class_info("Offer"), there.get_class_info("Base")
+    for found in (info, external):
+        assert "def offer(self, price: int) -> str" in found.text
+        assert not any(name in found.text for name in ("mro", "copy_with", "could not be read"))
+    [info] = RepositoryTools(index, tmp_path / "cache", patience=patience(60)).get_class_info("Offer")
+    assert "The members of Base could not be read" in info.text and "Generic" not in info.text.partition("\n")[2]
+    [builtin] = there.get_class_info("KeyError")
+    assert "def with_traceback(" in builtin.text and there.get_class_info("Nothing") == []
+    nowhere = RepositoryTools(index, tmp_path / "cache", python="/nowhere/python")
+    assert nowhere.get_class_info("KeyError") == []

@@ -91,6 +91,28 @@ async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_pa
     assert [event.observation.ran for event in happened(run, "candidate_observed")] == [True]
 
 
+async def test_what_the_target_is_connected_with_comes_first(solved):
+    _, [prompt], *_ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
+    catalogue, uses = (
+        prompt.index("shop.catalogue.Catalogue (src/shop/catalogue.py"),
+        prompt.index("How tests use Cart"),
+    )
+    assert "def find(self, code: str) -> Item" in prompt[catalogue:uses] and "shop.catalogue.Item" in prompt[:uses]
+    assert "return Cart(Catalogue([" in prompt[uses:] and "assert cart.size == 3" in prompt[uses:]
+    snippets = prompt.index("Counts what is put into it.")
+    assert uses < snippets and "def test_" not in prompt
+
+
+async def test_bases_in_other_files_come_with_their_members(solved, tmp_path):
+    files = {"src/shop/base.py": "class Basket:\n    def weigh(self, unit: str) -> float: ...\n"}
+    text = "from shop.base import Basket\n\n\nclass Gift(Basket):\n    pass\n"
+    for path, content in {**files, "src/shop/gift.py": text}.items():
+        (tmp_path / "repository" / path).write_text(content)
+    task = RepositoryTask("src/shop/gift.py::Gift", ("tests",))
+    _, [prompt], *_ = await solved(rrr, [fenced("class Gift(Basket): ...")], [ONE_FAILED, PASSED], task)
+    assert "def weigh(self, unit: str) -> float" in prompt.partition("shop.base.Basket (src/shop/base.py:1)")[2]
+
+
 async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_shown(solved, tmp_path):
     filler = "".join(f"def helper_{n}(text):\n    return {'x' * 60!r}\n\n\n" for n in range(80))
     base = 'class Base:\n    def limit(self, most: int) -> int:\n        """Cut it."""\n        return 1234567\n'

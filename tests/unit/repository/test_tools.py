@@ -142,6 +142,24 @@ def test_relevant_code_finds_functions_classes_without_bodies_and_snippets(tools
     assert "def find(self, code: str) -> Item" in catalogue.text and "raise UnknownItem(" not in catalogue.text
 
 
+def test_code_comes_before_documentation_and_nothing_twice(tmp_path):
+    code = "def round_total(amount):\n    return round(amount)  # total amount of money\n"
+    padding = "".join(f"    x{n} = amount * {n}\n" for n in range(12))
+    copies = {f"src/shop/copy_{n}.py": code.replace("    return", f"{padding}    return") for n in range(4)}
+    prose = (
+        '"""Total amount of money, rounded.\n\n' + "The total amount of money is rounded.\n" * 150 + '"""\n\nx = 1\n'
+    )
+    beside = {"docs/money.py": code, "tests/test_money.py": code, "src/shop/prose.py": prose}
+    tools = _tools(write_shop(tmp_path / "repository", **copies, **beside), tmp_path)
+    query = "the total amount of money is rounded"
+    for found in (tools.get_relevant_code(query), tools.get_related_snippets(query)):
+        places = [item.place.partition(":")[0] for item in found]
+        beside_code = [not place.startswith("src/") or place == "src/shop/prose.py" for place in places]
+        assert beside_code == sorted(beside_code) and not beside_code[0]
+        assert sum(place.startswith("src/shop/copy_") for place in places) == 1
+        assert places.count("src/shop/prose.py") <= 2
+
+
 def test_java_classes_members_signatures_and_imports(java):
     [book] = java.get_class_info("Book")
     lines = _lines([book])
