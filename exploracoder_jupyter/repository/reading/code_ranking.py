@@ -29,6 +29,7 @@ _RERANKED: Final = 60
 """The nearest pieces, of which code comes first."""
 _MOST_PROSE: Final = 0.6
 """Share of comments and documentation up to which a snippet counts as code."""
+_PROSE: Final = frozenset({"comment", "string", "import_statement", "import_from_statement"})
 _BESIDE_CODE: Final = re.compile(r"(^|/)(docs?|docs_src|examples?|samples?|benchmarks?)/")
 _NAME_WEIGHT: Final = 3.0
 _FORMAT: Final = "code pieces 1"
@@ -106,14 +107,14 @@ class CodeSearch:
         return len(prose.intersection(rows)) > _MOST_PROSE * len(rows)
 
     def _prose_rows(self, path: str) -> frozenset[int]:
-        """Return the rows of a Python file that are comments, or inside of strings of several lines."""
+        """Return the rows of a Python file that are comments, imports, or inside of strings of several lines."""
         if not path.endswith(".py"):
             return frozenset()
         if path not in self.prose:
             root = python_parser().parse("\n".join(self.index.lines(path)).encode()).root_node
-            texts = (node for node in walk(root) if node.type in ("comment", "string"))
+            texts = (node for node in walk(root) if node.type in _PROSE)
             spans = ((node.start_point.row, node.end_point.row, node.type) for node in texts)
-            rows = (range(start, end + 1) for start, end, kind in spans if kind == "comment" or end > start)
+            rows = (range(start, end + 1) for start, end, kind in spans if kind != "string" or end > start)
             self.prose[path] = frozenset(row for span in rows for row in span)
         return self.prose[path]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from anyio import to_thread
@@ -31,6 +32,10 @@ from exploracoder_jupyter.repository.tools.repository_tools import Finding
 _MOST_CLASSES: Final = 6
 _MOST_FILES: Final = 3
 _MOST_LINES: Final = 15
+_LONGEST_CHAIN: Final = 2
+"""Fixtures and variables that are made with one another."""
+_PATIENCE: Final = 5.0
+"""Seconds that reading a class of another package may take, once."""
 _LONGEST_LINE: Final = 160
 _QUOTED: Final = re.compile(r"[`'\"]([\w.]+)[`'\"]")
 _WORD: Final = re.compile(r"[A-Za-z_][\w.]*\w")
@@ -103,8 +108,8 @@ def connected_parts(attempts: Attempts) -> list[Passage]:
     classes = dict.fromkeys([*bases, *(item for name in named for item in index.classes(name))])
     shown = attempts.shown_lines
     foreign = [item for item in classes if item not in target.present and not (shown and item.file == shown[0])]
-    paths = [index.path_of(item) for item in foreign[:_MOST_CLASSES]]
-    found = [one for path in paths for one in attempts.tools.get_class_info(path, task.text)[:1]]
+    tools, paths = replace(attempts.tools, patience=_PATIENCE), [index.path_of(item) for item in foreign]
+    found = [one for path in paths[:_MOST_CLASSES] for one in tools.get_class_info(path, task.text)[:1]]
     title = f"How tests use {target.last_name}"
     tested = [Finding(title, file.path, "\n".join(uses[file.path])) for file in using[:_MOST_FILES]]
     return passages_of([*found, *tested])
@@ -125,14 +130,17 @@ def _class_names(text: str) -> list[str]:
 
 def _uses(lines: Sequence[str], name: str) -> list[str]:
     """Return the lines that use a name, or a variable or fixture that is made with it, each once."""
-    made, function = {name}, ""
-    for line in lines:
-        function = found[1] if (found := _FUNCTION.match(line)) else function
-        if re.search(rf"\b{re.escape(name)}\b", line) and not _IMPORT.match(line):
-            made |= {found[1]} if (found := _ASSIGNED.match(line)) else set()
-            made |= {function} if _GIVES.match(line) else set()
-    wanted = re.compile(rf"\b{re.escape(name)}\b|\b(?:{'|'.join(map(re.escape, made - {''}))})\.\w")
-    kept = (line for line in lines if wanted.search(line) and not _IMPORT.match(line) and not _FUNCTION.match(line))
+    made, code = {name}, [line for line in lines if not _IMPORT.match(line)]
+    for _ in range(_LONGEST_CHAIN):
+        function, known = "", re.compile(rf"\b(?:{'|'.join(map(re.escape, made))})\b")
+        for line in code:
+            if found := _FUNCTION.match(line):
+                function = found[1]
+            elif known.search(line):
+                made |= {found[1]} if (found := _ASSIGNED.match(line)) else set()
+                made |= {function} if function and _GIVES.match(line) else set()
+    wanted = re.compile(rf"\b{re.escape(name)}\b|\b(?:{'|'.join(map(re.escape, made))})[.(]")
+    kept = (line for line in code if wanted.search(line) and not _FUNCTION.match(line))
     return list(dict.fromkeys(line.strip()[:_LONGEST_LINE] for line in kept))[:_MOST_LINES]
 
 
