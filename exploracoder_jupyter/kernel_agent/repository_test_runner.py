@@ -182,7 +182,9 @@ def _run_pytest(request: Json, folder: str) -> Json:
 
 def _environment(folder: str) -> dict[str, str]:
     here = os.getcwd()
-    path = [folder, here, os.path.join(here, "src"), os.environ.get("PYTHONPATH", "")]
+    folders = [os.path.join(here, name) for name in ("src", "lib", "python")]
+    sources = [name for name in folders if not os.path.isfile(os.path.join(name, "__init__.py"))]
+    path = [folder, here, *sources, os.environ.get("PYTHONPATH", "")]  # what is installed comes last
     return {
         **os.environ,
         "EXPLORA_TEST_REPORT": os.path.join(folder, "report.jsonl"),

@@ -353,8 +353,9 @@ def _excluded(run: Run, target: Target, cause: _Cause, report: TestReport) -> se
         )
     if unrelated:
         run.emit(Notice(f"These tests fail without any change and are not counted: {_named(unrelated)}.", "warning"))
-    if left.complete and not target.present:
-        run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
+    if left.complete:
+        state = f"as {target.name} is now" if target.present else f"without {target.name}"
+        run.emit(Notice(f"The tests pass {state}, so passing them shows little.", "warning"))
     return {item.id for item in unrelated}
 
 

@@ -124,6 +124,10 @@ def _replace(target: Target, text: str, body: str) -> str:
     lines = text.split("\n")
     if target.present:
         first = target.present[0]
+        margin = "" if target.owner else _white_space(lines[first.line - 1])
+        if margin and target.language == "python":  # in a branch
+            written = body.split("\n")
+            body = _shifted(written, range(len(written)), margin, _rows_in_strings(target.language, body))
         for other in reversed(target.present[1:]):
             del lines[other.line - 1 : other.end]
         lines[first.line - 1 : first.end] = body.split("\n")

@@ -108,6 +108,16 @@ def test_a_target_that_every_test_needs_is_written(tmp_path, monkeypatch, shown)
     assert "'Cart' object has no attribute 'insert'" in model.requests[1].messages[-1].content
 
 
+def test_attempts_do_not_see_what_tests_of_others_write(tmp_path, monkeypatch):
+    writing = "from pathlib import Path\n\ndef test_file():\n    with Path('src/shop/made.py').open('x') as file:\n"
+    files = {"src/shop/cart.py": None, "tests/test_file.py": f"{writing}        file.write('x = 1')\n"}
+    folder = write_shop(tmp_path / "repository", **files)
+    before = contents(folder)
+    _, summary = written(folder, monkeypatch, [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET, ("tests",)))
+    assert summary["status"] == "solved" and summary["reason"].startswith("4 tests passed.")
+    assert contents(folder) == before
+
+
 def test_a_repository_that_cannot_start_for_another_reason_is_refused(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     (folder / "conftest.py").write_text("from shop.nothing import Thing\n")

@@ -133,3 +133,12 @@ def test_options_of_the_repository_neither_stop_nor_hide_tests(tested, options, 
 def test_why_pytest_does_not_start_is_told(tested, files, words):
     report = tested({"test_all.py": PASSING, **files})
     assert not report.results and words in report.problem and not report.remedy
+
+
+@pytest.mark.parametrize("place", ["", "src/", "lib/"])
+def test_the_repository_is_tested_and_not_what_is_installed(tested, tmp_path, monkeypatch, place):
+    (tmp_path / "installed" / "shop").mkdir(parents=True)
+    (tmp_path / "installed" / "shop" / "__init__.py").write_text("where = 'installed'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))
+    test = "from shop import where\n\ndef test():\n    assert where == 'here'\n"
+    assert tested({f"{place}shop/__init__.py": "where = 'here'\n", "tests/test_shop.py": test}).complete

@@ -254,6 +254,13 @@ async def test_tests_of_the_target_that_lack_a_module_end_the_run(solved):
             await solved(rrr, [fenced(RIGHT)], reports)
 
 
+async def test_tests_that_pass_before_are_told_to_show_little(solved, tmp_path):
+    task = RepositoryTask("src/shop/container.py::Container", ("tests",))
+    code = "class Container:\n    pass"
+    _, _, run, _ = await solved(rrr, [fenced(code)], [PASSED, PASSED], task)
+    assert any("as Container is now" in event.text for event in happened(run, "notice"))
+
+
 async def test_the_time_for_all_tests_follows_from_the_time_before(solved):
     replies = [fenced(NO_TOTAL), "", "", fenced(NO_TOTAL + "\n"), "", "", fenced(RIGHT)]
     slow = {"rows": ONE_FAILED, "status": 1, "output": "", "seconds": 90.0}

@@ -205,6 +205,26 @@ def test_statements_that_the_file_has_are_not_repeated(index):
     assert text.count("version_info") == 1 and text.startswith(head)
 
 
+BRANCHES = "import sys\n\nif sys.platform:\n    class A:\n        x = 1\n"
+
+
+def test_a_definition_in_a_branch_stays_there(index):
+    (index.root / "src/shop/a.py").write_text(f"{BRANCHES}\n\nclass B(A): ...\n")
+    text = _inserted(index, "src/shop/a.py::A", "class A:\n    x = 2")
+    assert text == f"{BRANCHES}\n\nclass B(A): ...\n".replace("x = 1", "x = 2")
+
+
+def test_a_target_with_alternative_definitions_is_refused(index):
+    (index.root / "src/shop/a.py").write_text(f"{BRANCHES}else:\n    class A:\n        x = 3\n")
+    with pytest.raises(UsageError, match="lines 4, 7"):
+        find_target(index, "src/shop/a.py::A")
+    overloads = (
+        "from typing import overload\n\n@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): ...\n"
+    )
+    (index.root / "src/shop/a.py").write_text(overloads)
+    assert _inserted(index, "src/shop/a.py::f", "def f(x):\n    return x").count("def f") == 1
+
+
 LONG = """import json
 
 class Cart:
