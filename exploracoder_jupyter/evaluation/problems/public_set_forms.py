@@ -107,8 +107,14 @@ class ClassTests(BaseModel):
     test_class_name: str = ""
 
 
+class ClassRepository(BaseModel):
+    """The field `repo_metadata` of RepoClassBench."""
+
+    issue_id: str = ""
+
+
 class ClassRow(BaseModel):
-    """RepoClassBench; `file` begins with the folder of the repository."""
+    """RepoClassBench; `file` begins with the folder of the repository, or is a path on its authors' machine."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -117,7 +123,8 @@ class ClassRow(BaseModel):
     class_name: Filled
     detailed_description: Filled
     sketchy_description: Filled
-    ground_truth_class_body: Filled
+    ground_truth_class_body: str = ""
+    repo_metadata: ClassRepository = ClassRepository()
     evaluation_metadata: ClassTests
 
     def problems(self, path: Path) -> list[Problem]:
@@ -126,8 +133,10 @@ class ClassRow(BaseModel):
         The repositories are in the folder of the file's name, or beside the file. UnusableRow if this one is not there,
         is another version, or is in a language that is not supported.
         """
+        if Path(self.file).suffix not in _LANGUAGES:
+            raise UnusableRow(f"{self.task_id} (its language is not supported)")
         above = working_folder(path) if working_folder(path) != Path() else path.parent.resolve()
-        name, _, rest = self.file.partition("/")
+        name, rest = self._split_path()
         folder = above / name
         try:
             present = (folder / rest).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
@@ -135,15 +144,24 @@ class ClassRow(BaseModel):
             raise UnusableRow(f"{self.task_id} ({folder / rest} does not exist)") from None
         if self.ground_truth_class_body.replace("\r\n", "\n").strip() not in present:
             raise UnusableRow(f"{self.task_id} (the reference is not in {folder / rest})")
-        if Path(rest).suffix not in _LANGUAGES:
-            raise UnusableRow(f"{self.task_id} (its language is not supported)")
         tests = self.evaluation_metadata.test_directives
-        task = RepositoryTask(f"{rest}::{self.class_name}", tests, self._command(folder, Path(rest)))
+        # the set has a part of some names in Java, where the file has the name of its class
+        target = f"{rest}::{Path(rest).stem if rest.endswith('.java') else self.class_name}"
+        task = RepositoryTask(target, tests, self._command(folder, Path(rest)))
         texts = {"detailed": self.detailed_description, "sketchy": self.sketchy_description}
         return [
             Problem(f"{self.task_id}/{kind}", text, (), (), problem_set=set_name(path), folder=folder, repository=task)
             for kind, text in texts.items()
         ]
+
+    def _split_path(self) -> tuple[str, str]:
+        """Return the folder of the repository, which has the name of the issue if there is one, and the path in it."""
+        issue = self.repo_metadata.issue_id
+        if not issue or self.file.startswith(f"{issue}/"):
+            name, _, rest = self.file.partition("/")
+            return name, rest
+        project = issue.partition("__")[2].rpartition("-")[0]
+        return issue, self.file.partition(f"/{project}/")[2]
 
     def _command(self, folder: Path, file: Path) -> str:
         """Return the command for a test class of Java, in the outermost module of Maven around the file."""
@@ -161,7 +179,7 @@ _FORMS: Mapping[frozenset[str], type[PublicRow]] = {
     frozenset({"task_id", "prompt", "canonical_solution", "test"}): CompletionRow,
     frozenset({"id", "starter", "canonical_all", "tests"}): CompletionRow,
     frozenset({"prompt", "reference_code", "code_context", "metadata"}): DataScienceRow,
-    frozenset({"file", "class_name", "ground_truth_class_body", "evaluation_metadata"}): ClassRow,
+    frozenset({"file", "class_name", "detailed_description", "evaluation_metadata"}): ClassRow,
 }
 
 

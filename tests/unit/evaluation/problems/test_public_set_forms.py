@@ -145,7 +145,8 @@ JAVA_CLASS = {
     **REPOSITORY_CLASS,
     "task_id": 3,
     "file": "box/core/src/main/java/Box.java",
-    "class_name": "Box",
+    "class_name": "ox",  # as in the set
+    "repo_metadata": {"repo_name": "box"},
     "ground_truth_class_body": "public class Box {}",
     "evaluation_metadata": {"test_class_name": "BoxTest", "test_file": "box/core/src/test/java/BoxTest.java"},
 }
@@ -162,7 +163,7 @@ def _class_files(folder):
 @pytest.mark.parametrize("below", ["", "python_data"])
 def test_classes_of_repositories_are_read_with_both_descriptions(tmp_path, below):
     _class_files(tmp_path / below)
-    absent = {**REPOSITORY_CLASS, "task_id": "gone", "file": "gone/shop/cart.py"}
+    absent = {**REPOSITORY_CLASS, "task_id": "gone", "file": "gone/shop/cart.py", "repo_metadata": {}}
     changed = {**REPOSITORY_CLASS, "task_id": "old", "ground_truth_class_body": "class Cart:\n    size = 1"}
     (tmp_path / "python_data.json").write_text(json.dumps([REPOSITORY_CLASS, JAVA_CLASS, absent, changed], indent=4))
     loaded = anyio.run(load_problems, tmp_path / "python_data.json")
@@ -172,15 +173,29 @@ def test_classes_of_repositories_are_read_with_both_descriptions(tmp_path, below
     assert first.folder == (tmp_path / below / "acme__shop-7").resolve() == second.folder
     assert first.repository.target == "shop/cart.py::Cart"
     assert first.repository.tests == ("tests/test_cart.py::test_a", "tests/test_cart.py::test_b[x]")
+    assert java.repository.target == "core/src/main/java/Box.java::Box"
     assert java.repository.command.startswith("cd core && mvn -q test -Dtest=BoxTest ")
     [notice] = loaded.notices
     assert "gone (" in notice and "old (" in notice and "does not exist" in notice
+
+
+def test_a_path_of_the_authors_leads_to_the_repository(tmp_path):
+    _class_files(tmp_path)
+    elsewhere = {**REPOSITORY_CLASS, "file": "/home/me/repos/shop/shop/cart.py"}
+    (tmp_path / "python_data.json").write_text(json.dumps([elsewhere]))
+    first, _ = anyio.run(load_problems, tmp_path / "python_data.json").problems
+    assert first.folder.name == "acme__shop-7" and first.repository.target == "shop/cart.py::Cart"
 
 
 def test_a_set_without_its_repositories_is_refused(tmp_path):
     (tmp_path / "python_data.json").write_text(json.dumps([REPOSITORY_CLASS]))
     with pytest.raises(UsageError, match="does not exist"):
         anyio.run(load_problems, tmp_path / "python_data.json")
+    sharp = {**REPOSITORY_CLASS, "file": "shop/Cart.cs"}
+    del sharp["ground_truth_class_body"]
+    (tmp_path / "csharp_data.json").write_text(json.dumps([sharp]))
+    with pytest.raises(UsageError, match="language is not supported"):
+        anyio.run(load_problems, tmp_path / "csharp_data.json")
     (tmp_path / "python_data.json").write_text("[1, {}]")
     with pytest.raises(UsageError, match="line 1: The line is not a JSON object"):
         anyio.run(load_problems, tmp_path / "python_data.json")
