@@ -149,7 +149,8 @@ def _replace(target: Target, text: str, body: str) -> str:
 def _place_before_use(target: Target, text: str, body: str) -> int | None:
     """Return the line before which a new definition is added: that of its first use; `None`: the end of the file.
 
-    Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
+    Annotations, bases and decorators use names as the file is run. What the definition itself uses then, outside of the
+    bodies of its functions, has to come before.
     """
     every = _root(target.language, text).named_children
     begin = _leading_imports_end(every)
@@ -164,8 +165,21 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
     if first is None:
         return None
     names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
-    needed = [place for place, name in enumerate(names) if name and re.search(rf"\b{re.escape(name)}\b", body)]
+    used = _used_at_once(body)
+    needed = [place for place, name in enumerate(names) if name in used]
     return nodes[first].start_point.row if all(place < first for place in needed) else None
+
+
+def _used_at_once(code: str) -> set[str]:
+    """Return the names that Python code uses when it is run, without those in bodies of functions."""
+    used, left = set[str](), [_root("python", code)]
+    while left:
+        node = left.pop()
+        later = node.child_by_field_name("body") if node.type in ("function_definition", "lambda") else None
+        left += [child for child in node.named_children if child != later]
+        if node.type == "identifier":
+            used.add(node_text(node))
+    return used
 
 
 def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:

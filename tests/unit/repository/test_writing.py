@@ -84,6 +84,13 @@ def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index
     assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
 
 
+def test_a_new_class_precedes_its_subclass_whatever_its_methods_use(index):
+    text = "class Sub(New):\n    pass\n\n\nclass Helper:\n    pass\n"
+    (index.root / "src/shop/late.py").write_text(text)
+    code = "class New:\n    def make(self):\n        return Helper()"
+    assert _inserted(index, "src/shop/late.py::New", code) == f"{code}\n\n\n{text}"
+
+
 def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
     text = (
         '''"""New things."""\n\nfrom __future__ import annotations\n\nimport os  # New\n\n__all__ = ["New"]\nx = os\n'''
