@@ -33,6 +33,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repo", metavar="PATH", help="folder of the repository (the current one; of a trace, that of its run)"
     )
+    parser.add_argument(
+        "--python", default="", metavar="PATH", help="interpreter where the classes of other packages are installed"
+    )
     parser.add_argument("--thought", default="", metavar="TEXT", help="what you want to know of a class")
 
 
@@ -52,9 +55,8 @@ def _ask(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"The repository has no source file {argument!r}.", remedy="Give a path relative to the repository."
         )
-    found = find(
-        RepositoryTools(index, patience=_PATIENCE), Call(arguments.action, argument), thought=arguments.thought
-    )
+    tools = RepositoryTools(index, patience=_PATIENCE, python=arguments.python)
+    found = find(tools, Call(arguments.action, argument), thought=arguments.thought)
     if arguments.json:
         print_json(
             {"tool": arguments.action, "repository": str(index.root), "findings": [asdict(one) for one in found]}

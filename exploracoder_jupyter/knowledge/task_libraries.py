@@ -254,7 +254,8 @@ async def _open_index(
     cached = await anyio.to_thread.run_sync(_cached_index, apis, key, store, abandon_on_cancel=True)
     if cached:
         return cached
-    show(f"Indexing the documentation of {len(apis):,} APIs", 0, 0)
+    if apis:  # a run in a repository has none
+        show(f"Indexing the documentation of {len(apis):,} APIs", 0, 0)
     index = await anyio.to_thread.run_sync(ApiIndex.build, apis, introduction, abandon_on_cancel=True)
     await anyio.to_thread.run_sync(lambda: store.put("index", key, pack_arrays(index.arrays())))
     return index

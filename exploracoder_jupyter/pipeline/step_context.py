@@ -96,6 +96,8 @@ class Run:
     """Sources that are searched besides the index of the libraries' APIs."""
     python: str = ""
     """Version of the interpreter that experiments run in, such as `3.11.9`; empty if unknown."""
+    interpreter: str = ""
+    """Path of that interpreter, if it is not the one that runs this and is known; else empty."""
     workdir: Path = field(default_factory=Path)
     """The real working directory, of which branches have a private view."""
     agenda: Agenda = field(default_factory=Agenda)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -24,6 +25,7 @@ from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.introspection.module_locations import module_origin
 from exploracoder_jupyter.kernels import open_siblings
+from exploracoder_jupyter.kernels.interpreter import find_interpreter
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import is_root_folder
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.replay_model import PartialReplayModel
@@ -228,6 +230,7 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             retrieval=settings.retrieval,
             sources=sources,
             python=environment.python,
+            interpreter=_other_interpreter(settings),
             as_published=_follows_older_procedure(order),
             workdir=order.workdir.resolve(),
         )
@@ -237,6 +240,15 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
             with suppress(OSError):  # it has files
                 if run.files:
                     run.files.rmdir()
+
+
+def _other_interpreter(settings: Settings) -> str:
+    """Return the path of the interpreter that the settings name; empty without one."""
+    kernel, python = settings.sandbox.kernel, settings.sandbox.python
+    if settings.sandbox.gateway or not (kernel or python):
+        return ""
+    path = find_interpreter(kernel, python).command[0]
+    return path if Path(path).is_absolute() else shutil.which(path) or ""
 
 
 def _follows_older_procedure(order: Order) -> bool:

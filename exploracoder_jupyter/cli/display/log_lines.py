@@ -92,7 +92,7 @@ def _describe_event(event: events.Event, titles: Mapping[str, str]) -> str | Non
         case events.KnowledgeSearched():
             return _describe_search(event) if event.round else None
         case events.LookedUp():
-            return f"Looked up: {event.argument}"
+            return f"Looked up: {event.argument or event.tool}"
         case events.FilesKept():
             return (
                 f"The solution wrote {plural(len(event.files), 'file')}, kept in {event.folder}."

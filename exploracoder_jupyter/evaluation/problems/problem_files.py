@@ -18,7 +18,12 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_rows import ProblemRow, RepositoryRow, set_name
-from exploracoder_jupyter.evaluation.problems.public_set_forms import PublicRow, UnusableRow, find_form
+from exploracoder_jupyter.evaluation.problems.public_set_forms import (
+    ClassRow,
+    PublicRow,
+    UnusableRow,
+    find_form,
+)
 from exploracoder_jupyter.runs.construction.run_settings import check_libraries_at_target
 
 _MAX_FAULTS: Final = 10
@@ -65,7 +70,7 @@ class _Reading:
 
 
 async def load_problems(path: Path, settings: Settings | None = None) -> ProblemSet:
-    """Load a problem file: one problem per line, in the form of `problem_rows` or of a public set.
+    """Load a problem file: one problem per line, in the form of `problem_rows` or of a public set, or a JSON list.
 
     The file may be compressed with gzip. A folder of its name beside it, such as `own` for `own.jsonl`, is the working
     directory of the problems, where their documentation, data and private libraries are found. Without it, paths of
@@ -76,8 +81,8 @@ async def load_problems(path: Path, settings: Settings | None = None) -> Problem
         MissingRequirement, KernelError: the interpreter named by the settings cannot be used.
     """
     reading = _Reading(path)
-    for line, text in _lines(path):
-        _read_line(reading, line, text)
+    for line, content in _rows(path):
+        _read_row(reading, line, content)
     if not (reading.problems or reading.faults or reading.unusable):
         raise UsageError(f"{path} has no problems.", remedy="Write one JSON object per line.")
     await _check_libraries(reading, settings or Settings())
@@ -87,15 +92,17 @@ async def load_problems(path: Path, settings: Settings | None = None) -> Problem
         more = [f"and {len(faults) - _MAX_FAULTS} more."] if len(faults) > _MAX_FAULTS else []
         raise UsageError("\n  ".join([f"{path} has {len(faults)} faults:", *faults[:_MAX_FAULTS], *more]))
     if not reading.problems:
-        raise UsageError(f"No problem in {path} can be used.", remedy="Choose another file.")
-    left_out = f"{plural(len(reading.unusable), 'problem')} of the set left out: {'; '.join(reading.unusable)}."
+        why = f": {reading.unusable[0]}" if reading.unusable else ""
+        raise UsageError(f"No problem in {path} can be used{why}.", remedy="Choose another file.")
+    names = [*reading.unusable[:_MAX_FAULTS], *(["..."] if len(reading.unusable) > _MAX_FAULTS else [])]
+    left_out = f"{plural(len(reading.unusable), 'problem')} of the set left out: {'; '.join(names)}."
     return ProblemSet(
         tuple(problem for _, problem in reading.problems.values()), (left_out,) if reading.unusable else ()
     )
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbers and texts of the lines that are not blank."""
+def _rows(path: Path) -> Iterator[tuple[int, object]]:
+    """Yield the numbers and contents of the lines that are not blank, or of the items of a list."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder.", remedy="Name the problem file in it, e.g. problems.jsonl.")
     try:
@@ -106,13 +113,25 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
     except (UnicodeDecodeError, EOFError, zlib.error):
         raise UsageError(f"{path} is not a text file in UTF-8.", remedy="Save it as JSON lines in UTF-8.") from None
-    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+    if isinstance(whole := _parsed(text) if text.lstrip().startswith("[") else None, list):
+        yield from enumerate(whole, start=1)
+        return
+    yield from ((number, _parsed(line)) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _read_line(reading: _Reading, line: int, text: str) -> None:
+class _NotJson:
+    pass
+
+
+def _parsed(text: str) -> object:
     try:
-        content = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
+        return _NotJson()
+
+
+def _read_row(reading: _Reading, line: int, content: object) -> None:
+    if isinstance(content, _NotJson):
         reading.faults.append((line, "The line is not JSON. Write one object per line, and nothing else."))
         return
     if not isinstance(content, dict):
@@ -121,7 +140,9 @@ def _read_line(reading: _Reading, line: int, text: str) -> None:
     own = RepositoryRow if "repository" in content else ProblemRow
     form: type[ProblemRow] | type[RepositoryRow] | type[PublicRow] = find_form(content) or own
     try:
-        reading.add(line, form.model_validate(content).problem(reading.path))
+        row = form.model_validate(content)
+        for problem in row.problems(reading.path) if isinstance(row, ClassRow) else [row.problem(reading.path)]:
+            reading.add(line, problem)
     except ValidationError as error:
         reading.faults += [(line, sentence) for sentence in _sentences(error, form)]
     except UnusableRow as error:

@@ -48,7 +48,7 @@ def prepare_repository(problem: Problem, folder: Path) -> Path:
 async def score_in_repository(problem: Problem, code: str, settings: Settings) -> tuple[TestOutcome, int]:
     """Return the outcome of the tests on a solution, which is empty if there is none, and the number of tests.
 
-    These are the tests that the reference passes. `exploration.timeout` limits them.
+    These are the tests that the reference passes. `exploration.timeout` limits each.
     """
     task = problem.repository
     assert task
@@ -78,13 +78,14 @@ async def check_tests_run(problem: Problem, settings: Settings) -> None:
 
 async def _run_tests(problem: Problem, settings: Settings, *changes: Mapping[str, str]) -> list[TestReport]:
     """Run the tests with each of these texts of files in the repository."""
-    task, seconds, reports = problem.repository, settings.exploration.timeout, list[TestReport]()
+    task, each, reports = problem.repository, settings.exploration.timeout, list[TestReport]()
     assert task
     try:
         async with open_siblings(settings.sandbox, workdir=problem.folder) as siblings:
             root = await siblings.root()
             for files in changes:
-                run = partial(run_tests_in_fork, root, task, files, seconds=seconds)
+                before = reports[0].duration if reports else None
+                run = partial(run_tests_in_fork, root, task, files, each=each, before=before)
                 reports.append(await retry_on_branching_change(run))
     except Exception as error:
         raise unwrap_group(error) from None

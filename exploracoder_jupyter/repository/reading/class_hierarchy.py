@@ -5,17 +5,22 @@ Jedi reads the sources and stubs of installed packages; it imports none of the r
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition, DefinitionKind, SourceFile
+
+if TYPE_CHECKING:
+    from jedi import Project
 
 _MAX_BASES: Final = 40
 """Classes that are followed from one class."""
@@ -44,7 +49,9 @@ class ExternalBase:
     """The file that names it."""
 
 
-_known: dict[tuple[Path, ExternalBase], tuple[Definition, ...]] = {}
+_known: dict[tuple[Path, str, ExternalBase], tuple[Definition, ...] | None] = {}
+_NOT_INHERITED: Final = ("builtins.type.", "typing._")
+"""Beginnings of the paths of what jedi offers for a class without instances having it: metaclass, aliases."""
 
 
 def lineage(index: RepositoryIndex, owner: Definition) -> tuple[list[Definition], list[ExternalBase]]:
@@ -96,33 +103,62 @@ def _resolve_class(index: RepositoryIndex, file: SourceFile, name: str) -> Defin
     return found[0] if len(found) == 1 and not is_foreign else None
 
 
-def external_members(root: Path, base: ExternalBase, *, seconds: float) -> tuple[Definition, ...]:
-    """Return the public members of a class that is installed, as far as jedi finds its source or stub in time.
+def external_members(
+    root: Path, base: ExternalBase, *, seconds: float, python: str = ""
+) -> tuple[Definition, ...] | None:
+    """Return the public members of a class that is installed; `None` if jedi finds no such class, or not in time.
 
-    Reading a large package for the first time may take jedi much longer than a look-up may last: then there are none,
-    and later look-ups find them.
+    `python` is the interpreter where it is installed; by default the one that runs this. Reading a large package for
+    the first time may take jedi much longer than a look-up may last: later look-ups find it.
     """
     if not base.file.endswith(".py"):
         return ()
-    reader = Thread(target=_read_external, args=(root, base), daemon=True)
+    reader = Thread(target=_read_external, args=(root, base, python), daemon=True)
     reader.start()
     reader.join(scale_limit(seconds))
-    return _known.get((root, base), ())
+    return _known.get((root, python, base))
 
 
-@heuristic("reading an external class", lambda root, base: None)
-def _read_external(root: Path, base: ExternalBase) -> None:
+@heuristic("reading an external class", lambda root, base, python: None)
+def _read_external(root: Path, base: ExternalBase, python: str) -> None:
     import jedi  # takes a third of a second and is rarely needed
 
     with _jedi_lock:
-        if (root, base) not in _known:
-            project = jedi.Project(root, added_sys_path=[str(root / "src")], load_unsafe_extensions=False)
-            script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
-            found = []
-            for item in script.complete():
-                if not item.name.startswith("_"):
-                    signatures = item.get_signatures() if item.type == "function" else []
-                    signature = f"def {signatures[0].to_string()}" if signatures else item.name
-                    kind: DefinitionKind = "method" if item.type == "function" else "attribute"
-                    found.append(Definition(kind, item.name, base.name, "", 0, 0, signature))
-            _known[root, base] = tuple(found)
+        if (root, python, base) in _known:
+            return
+        try:
+            project = _project(root, python)
+        except jedi.InvalidPythonEnvironment:  # of another machine
+            return
+        script = jedi.Script(f"{base.statement}\n{base.name}.", path=root / base.file, project=project)
+        found = []
+        for item in script.complete():
+            if not item.name.startswith("_") and not (item.full_name or "").startswith(_NOT_INHERITED):
+                signatures = item.get_signatures() if item.type == "function" else []
+                signature = f"def {signatures[0].to_string()}" if signatures else item.name
+                kind: DefinitionKind = "method" if item.type == "function" else "attribute"
+                found.append(Definition(kind, item.name, base.name, "", 0, 0, signature))
+        exists = found or script.infer(2, len(base.name) - 1)
+        _known[root, python, base] = tuple(found) if exists else None
+
+
+@cache
+def _project(root: Path, python: str) -> Project:
+    """Return jedi's project, which keeps a process of another interpreter; an error of jedi's if it has none."""
+    import jedi
+
+    source = [str(root / "src")]
+    project = jedi.Project(root, environment_path=python or None, added_sys_path=source, load_unsafe_extensions=False)
+    project.get_environment()
+    return project
+
+
+def external_class(index: RepositoryIndex, name: str) -> ExternalBase | None:
+    """Return a class of another package that files of the repository import, or a builtin one, by its name."""
+    first = name.partition(".")[0]
+    for file, item in index.imports.get(first, ()):
+        if item.module.partition(".")[0] not in index.roots:
+            return ExternalBase(name, item.statement, file.path)
+    if first != name:  # a dotted path
+        return ExternalBase(name, f"import {name.rpartition('.')[0]}", "x.py")
+    return ExternalBase(name, "", "x.py") if isinstance(getattr(builtins, name, None), type) else None

@@ -6,23 +6,31 @@ parts. The paper embeds with UniXCoder instead.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby, pairwise
+from dataclasses import dataclass, field
+from itertools import groupby, islice, pairwise
 from typing import Final, Literal, get_args
 
 import numpy as np
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, pack_arrays, unpack_arrays
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
+from exploracoder_jupyter.repository.reading.python_syntax import parser_of, walk
+from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex, is_test_file
 from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.text.lexical_index import Field, LexicalIndex
 
 _SNIPPET_LINES: Final = 40
 _LEAST_LINES: Final = 10
 """A definition starts a new snippet if the one before has as many lines."""
+_RERANKED: Final = 60
+"""The nearest pieces, of which code comes first."""
+_MOST_PROSE: Final = 0.6
+"""Share of comments and documentation up to which a snippet counts as code."""
+_PROSE: Final = frozenset({"comment", "string", "import_statement", "import_from_statement"})
+_BESIDE_CODE: Final = re.compile(r"(^|/)(docs?|docs_src|examples?|samples?|benchmarks?)/")
 _NAME_WEIGHT: Final = 3.0
 _FORMAT: Final = "code pieces 1"
 """Changes when the pieces are made in another way."""
@@ -54,6 +62,8 @@ class CodeSearch:
     index: RepositoryIndex
     pieces: Sequence[CodePiece]
     words: LexicalIndex
+    prose: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Rows without code, of the files that were asked about."""
 
     @classmethod
     def open(cls, index: RepositoryIndex, cache: KnowledgeCache) -> CodeSearch:
@@ -76,6 +86,37 @@ class CodeSearch:
         for row in self.words.best(query) if self.pieces else []:
             if (piece := self.pieces[row]).kind in kinds:
                 yield piece, _texts(self.index, [piece])[0]
+
+    def code_first(
+        self, query: str, kinds: Collection[CodeKind] = get_args(CodeKind)
+    ) -> Iterator[tuple[CodePiece, str]]:
+        """Yield the nearest pieces: code before tests, examples and documentation; of equal texts one."""
+        nearest = list(islice(self.nearest(query, kinds), _RERANKED))
+        known = set[str]()
+        for piece, text in sorted(nearest, key=lambda item: self._is_beside_code(item[0])):
+            if (plain := "".join(text.split())) not in known:
+                known.add(plain)
+                yield piece, text
+
+    def _is_beside_code(self, piece: CodePiece) -> bool:
+        if is_test_file(piece.file) or _BESIDE_CODE.search(piece.file):
+            return True
+        prose = self._prose_rows(piece.file) if piece.kind == "snippet" else frozenset()
+        lines = self.index.lines(piece.file)[piece.line - 1 : piece.end]
+        rows = [row for row, line in enumerate(lines, piece.line - 1) if line.strip()]
+        return len(prose.intersection(rows)) > _MOST_PROSE * len(rows)
+
+    def _prose_rows(self, path: str) -> frozenset[int]:
+        """Return the rows of a Python file that are comments, imports, or inside of strings of several lines."""
+        if not path.endswith(".py"):
+            return frozenset()
+        if path not in self.prose:
+            root = parser_of("python").parse("\n".join(self.index.lines(path)).encode()).root_node
+            texts = (node for node in walk(root) if node.type in _PROSE)
+            spans = ((node.start_point.row, node.end_point.row, node.type) for node in texts)
+            rows = (range(start, end + 1) for start, end, kind in spans if kind != "string" or end > start)
+            self.prose[path] = frozenset(row for span in rows for row in span)
+        return self.prose[path]
 
 
 def _snippets(index: RepositoryIndex) -> Iterator[CodePiece]:

@@ -155,7 +155,7 @@ class RepositoryIndex:
 
     def without_tests(self) -> RepositoryIndex:
         """Return the index without test files, so that what decides about an attempt is not retrieved for it."""
-        files = tuple(file for file in self.files if not _TEST_FILE.search(file.path))
+        files = tuple(file for file in self.files if not is_test_file(file.path))
         digest = hashlib.sha256(f"{self.digest}\0without tests".encode()).hexdigest()
         return RepositoryIndex(self.root, files, digest, self.notice, self.overlay)
 
@@ -165,6 +165,11 @@ class RepositoryIndex:
         digest = hashlib.sha256(f"{self.digest}\0{path}\0{text}".encode()).hexdigest()
         changed = _parse_source(self.root, path, text.encode(), set(self.by_path))
         return RepositoryIndex(self.root, (*files, changed), digest, self.notice, {**self.overlay, path: text})
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a file of a repository holds tests, or what they need."""
+    return _TEST_FILE.search(path) is not None
 
 
 def _parse_source(root: Path, path: str, text: bytes, paths: set[str]) -> SourceFile:

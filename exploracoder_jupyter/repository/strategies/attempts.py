@@ -7,10 +7,11 @@ do with the target are named and not counted, and a broken environment ends the 
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from anyio import to_thread
@@ -46,7 +47,12 @@ from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
 from exploracoder_jupyter.repository.reading.source_file import Definition
-from exploracoder_jupyter.repository.testing.testing_report import TestReport
+from exploracoder_jupyter.repository.testing.testing_report import (
+    TestReport,
+    TestResult,
+    lacks_service,
+    missing_modules,
+)
 from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests
 from exploracoder_jupyter.repository.tools.repository_tool_calls import answer, called_as
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
@@ -56,6 +62,7 @@ from exploracoder_jupyter.repository.writing.target import Target, find_target, 
 
 _PACKAGE: Final = "exploracoder_jupyter.repository.strategies"
 _MOST_NAMED: Final = 5
+_REMEDY: Final = "Run pytest there by hand until it starts, or choose the interpreter with --python."
 _LONGEST_FILE: Final = 6000
 """Characters of the target's file in a prompt."""
 
@@ -78,8 +85,14 @@ class Attempts:
     task: RepositoryTask
     target: Target
     tools: RepositoryTools
-    excluded: frozenset[str]
-    """Tests that failed before anything was written, for reasons that have nothing to do with the target."""
+    """Of the repository without its tests."""
+    every: RepositoryIndex
+    """With its tests."""
+    cause: _Cause
+    excluded: set[str]
+    """Tests that fail for reasons that have nothing to do with the target."""
+    duration: float | None
+    """Seconds that all tests take, as far as that is known."""
     made: list[Attempt] = field(default_factory=list)
 
     @classmethod
@@ -94,7 +107,8 @@ class Attempts:
             name = run.settings.strategy
             raise UsageError(f"The strategy {name!r} writes code for a repository.", remedy="Add --repo and --target.")
         run.emit(Progress("Reading the repository"))
-        index = (await to_thread.run_sync(RepositoryIndex.open, run.workdir)).without_tests()
+        every = await to_thread.run_sync(RepositoryIndex.open, run.workdir)
+        index = every.without_tests()
         target = find_target(index, task.target)
         announce_libraries(run)
         unshared = ""
@@ -103,8 +117,12 @@ class Attempts:
         for sentence in filter(None, [index.notice, similar_target(index, target), unshared]):
             run.emit(Notice(sentence))
         run.emit(Progress("Running the tests before anything is written"))
-        excluded = _excluded(run, index, target, await run_tests(run, task, {}))
-        return cls(run, task, target, RepositoryTools(index), excluded)
+        report, cause = await run_tests(run, task, {}), _Cause.of(run, index, target)
+        if report.options_dropped:
+            run.emit(Notice("The tests run without `addopts`, which names plugins that are not installed.", "warning"))
+        excluded = _excluded(run, target, cause, report)
+        tools = RepositoryTools(index, python=run.interpreter)
+        return cls(run, task, target, tools, every, cause, excluded, report.duration)
 
     @property
     def last(self) -> Attempt | None:
@@ -159,7 +177,7 @@ class Attempts:
         index = self.tools.index
         if self.last and self.last.text:
             index = index.replaced(self.target.path, self.last.text)
-        current = RepositoryTools(index)
+        current = replace(self.tools, index=index)
         found = []
         for call in calls:
             tools = self.tools if call.tool == "get_relevant_code" else current
@@ -179,15 +197,34 @@ class Attempts:
         candidate = Candidate(candidate_id, SOLUTION.id, code, number, repairs, duplicate_of=same)
         self.run.emit(CandidateProposed(candidate))
         text = insert(self.tools.index, self.target, code)
-        report = _syntax_problem(self.target, text) or (
-            await run_tests(self.run, self.task, {self.target.path: text})
-        ).without(self.excluded)
+        report = _syntax_problem(self.target, text) or await self._tested(text)
         lost = sorted(before.report.passed - report.passed) if before else []
         observation = _observation(report, lost)
         self.run.emit(CandidateObserved(candidate.id, observation))
         attempt = Attempt(Experience(SOLUTION, candidate, observation), text, report)
         self.made.append(attempt)
         return attempt
+
+    async def _tested(self, text: str) -> TestReport:
+        """Run the tests with another text of the target's file, and leave out those that can fail only here.
+
+        Files that could not be imported before, and a `conftest.py`, hide what their tests lack.
+        """
+        report = await run_tests(self.run, self.task, {self.target.path: text}, before=self.duration)
+        if report.duration:
+            self.duration = max(report.duration, self.duration or 0.0)
+        lacking = [
+            item
+            for item in report.without(self.excluded).failed
+            if self.target.path not in item.text and self.cause.is_environment(item.text)
+        ]
+        left = report.without({*self.excluded, *(item.id for item in lacking)})
+        if lacking and not left.problem:
+            self.cause.check_deciding(report, left)
+        if lacking:
+            self.run.emit(Notice(f"These tests cannot run here and are not counted: {_named(lacking)}.", "warning"))
+        self.excluded |= {item.id for item in lacking}
+        return left
 
     def finish(self, *, stopped: str = "", cause: StopCause = "") -> RunResult:
         """Return the result: the latest attempt if it passes, else the one that passes most tests.
@@ -212,7 +249,7 @@ class Attempts:
         return RunResult(solution, Verdict("unsolved", f"No attempt passed the tests ({tried}); of the best {counts}."))
 
     def _parse(self, text: str) -> str:
-        code = parse_definition(text, self.target)
+        code = parse_definition(text, self.target, self.last.experience.candidate.code if self.last else "")
         insert(self.tools.index, self.target, code)  # raises if it does not define the target
         return code
 
@@ -245,32 +282,86 @@ def _shorten_file(text: str, definitions: Iterable[Definition]) -> str:
     return "\n".join(lines)
 
 
-def _excluded(run: Run, index: RepositoryIndex, target: Target, report: TestReport) -> frozenset[str]:
-    """Return the failures before anything was written that have nothing to do with the target."""
-    # a failure may be due to the target if it names it, its class, or its file
-    current = index.by_path.get(target.path) if target.language == "python" else None
-    names = {target.last_name, target.path, *target.name.split("."), (current and current.module) or target.path}
-    texts = ((item, f"{item.id}\n{item.text}") for item in report.failed)
-    unrelated = [item for item, text in texts if not any(name in text for name in names)]
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """Tells what the failure of a test is due to, by the names in its text."""
+
+    target: re.Pattern[str]
+    own: frozenset[str]
+    """First parts of the names of modules that the repository has."""
+    folder: Path
+
+    @classmethod
+    def of(cls, run: Run, index: RepositoryIndex, target: Target) -> _Cause:
+        """A failure may be due to the target if it names it, its class, its module or its file."""
+        current = index.replaced(target.path, target.text).by_path[target.path]
+        module = current.module if target.language == "python" else target.path
+        names = {target.last_name, target.path, *target.name.split("."), module}
+        own = {name.partition(".")[0] for name in [*index.modules, module]} | {PurePosixPath(target.path).stem}
+        own |= {entry.stem for entry in run.workdir.iterdir()}
+        pattern = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        return cls(re.compile(rf"(?<!\w)(?:{pattern})(?!\w)"), frozenset(own), run.workdir)
+
+    def is_target(self, text: str) -> bool:
+        return self.target.search(text) is not None
+
+    def is_environment(self, text: str) -> bool:
+        return lacks_service(text) or any(self._foreign(missing_modules(text)))
+
+    def refuse(self, report: TestReport) -> None:
+        """MissingRequirement if tests need a module that is neither installed nor in the repository."""
+        for module in self._foreign(report.missing_modules()):
+            raise MissingRequirement(
+                f"The tests need the module {module!r}, which is not installed where they run.",
+                remedy="Install it there, or choose the interpreter with --python.",
+            )
+
+    def check_deciding(self, report: TestReport, left: TestReport) -> None:
+        """MissingRequirement as `refuse`, if no file of tests that names the target is left to decide."""
+        every, kept = ({item.id.partition("::")[0] for item in one.results} for one in (report, left))
+        deciding = {path for path in every if self._mentions(path)}
+        if deciding and not deciding & kept:
+            self.refuse(report)
+
+    def _mentions(self, path: str) -> bool:
+        try:
+            return self.is_target((self.folder / path).read_text("utf-8", "replace"))
+        except OSError:
+            return False
+
+    def _foreign(self, modules: Iterable[str]) -> Iterator[str]:
+        return (module for module in modules if module.partition(".")[0] not in self.own)
+
+
+def _excluded(run: Run, target: Target, cause: _Cause, report: TestReport) -> set[str]:
+    """Return the failures before anything was written that have nothing to do with the target.
+
+    That nothing runs without the target is as it should be: its package, or `conftest.py`, may import it.
+    """
+    unrelated = [item for item in report.failed if not cause.is_target(f"{item.id}\n{item.text}")]
     left = report.without(item.id for item in unrelated)
-    module = (left if left.results else report).missing_module()
-    roots = {name.partition(".")[0] for name in index.modules} | {PurePosixPath(target.path).stem}
-    roots |= {entry.stem for entry in run.workdir.iterdir()}
-    if module and module.partition(".")[0] not in roots:
-        raise MissingRequirement(
-            f"The tests need the module {module!r}, which is not installed where they run.",
-            remedy="Install it there, or choose the interpreter with --python.",
-        )
-    if report.problem:
-        raise UsageError(report.problem, remedy="Check --tests, which takes what pytest takes, or raise --timeout.")
-    shown = ", ".join(item.id for item in unrelated[:_MOST_NAMED])
+    cause.refuse(left if left.results else report)
+    cause.check_deciding(report, left)
+    if report.problem and (report.remedy or not (left.failed or cause.is_target(report.output))):
+        raise UsageError(report.problem, remedy=report.remedy or _REMEDY)
+    skipped = [item.text for item in left.results if item.outcome == "skipped"]
+    if skipped and len(skipped) == len(left.results) and not any(map(cause.is_target, skipped)):
+        raise UsageError(f"All tests are skipped: {skipped[0]}.", remedy="Choose others with --tests.")
     if unrelated and not left.results:
-        raise UsageError(f"All tests fail for other reasons than {target.name}: {shown}.", remedy="Repair them first.")
+        raise UsageError(
+            f"All tests fail for other reasons than {target.name}: {_named(unrelated)}.", remedy="Repair them first."
+        )
     if unrelated:
-        run.emit(Notice(f"These tests fail without any change and are not counted: {shown}.", "warning"))
-    if left.complete and not target.present:
-        run.emit(Notice(f"The tests pass without {target.name}, so passing them shows little.", "warning"))
-    return frozenset(item.id for item in unrelated)
+        run.emit(Notice(f"These tests fail without any change and are not counted: {_named(unrelated)}.", "warning"))
+    if left.complete:
+        state = f"as {target.name} is now" if target.present else f"without {target.name}"
+        run.emit(Notice(f"The tests pass {state}, so passing them shows little.", "warning"))
+    return {item.id for item in unrelated}
+
+
+def _named(results: Sequence[TestResult]) -> str:
+    more = f" and {len(results) - _MOST_NAMED} more" if len(results) > _MOST_NAMED else ""
+    return ", ".join(item.id for item in results[:_MOST_NAMED]) + more
 
 
 def _syntax_problem(target: Target, text: str) -> TestReport | None:

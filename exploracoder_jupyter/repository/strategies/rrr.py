@@ -6,8 +6,11 @@ follows the tools that the model calls and a reflection.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from typing import Final
 
 from anyio import to_thread
 
@@ -20,8 +23,26 @@ from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.repository.reading.class_hierarchy import lineage
+from exploracoder_jupyter.repository.reading.repository_index import is_test_file
 from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
 from exploracoder_jupyter.repository.tools.repository_tool_calls import parse_tool_request
+from exploracoder_jupyter.repository.tools.repository_tools import Finding
+
+_MOST_CLASSES: Final = 6
+_MOST_FILES: Final = 3
+_MOST_LINES: Final = 15
+_LONGEST_CHAIN: Final = 2
+"""Fixtures and variables that are made with one another."""
+_PATIENCE: Final = 5.0
+"""Seconds that reading a class of another package may take, once."""
+_LONGEST_LINE: Final = 160
+_QUOTED: Final = re.compile(r"[`'\"]([\w.]+)[`'\"]")
+_WORD: Final = re.compile(r"[A-Za-z_][\w.]*\w")
+_IMPORT: Final = re.compile(r"\s*(?:from|import)\b")
+_FUNCTION: Final = re.compile(r"\s*(?:async )?def (\w+)")
+_ASSIGNED: Final = re.compile(r"\s*(\w+)\s*=[^=]")
+_GIVES: Final = re.compile(r"\s*(?:return|yield)\b")
 
 
 async def rrr(run: Run) -> RunResult:
@@ -29,7 +50,8 @@ async def rrr(run: Run) -> RunResult:
     attempts = await Attempts.begin(run)
 
     async def first() -> str | None:
-        return await attempts.write("write", await related_snippets(attempts, run.task.text))
+        connected = await to_thread.run_sync(connected_parts, attempts)
+        return await attempts.write("write", await related_snippets(attempts, run.task.text, first=connected))
 
     async def improved() -> str | None:
         found = list[Passage]()
@@ -57,14 +79,69 @@ async def improve_until_passed(
     return attempts.finish()
 
 
-async def related_snippets(attempts: Attempts, query: str, round_: int = 0) -> list[Passage]:
-    """Return the snippets of the repository nearest to a query, without the target and what is shown anyway."""
+async def related_snippets(
+    attempts: Attempts, query: str, round_: int = 0, *, first: Sequence[Passage] = ()
+) -> list[Passage]:
+    """Return the snippets of the repository nearest to a query, without the target and what is shown anyway.
+
+    Those that come `first` precede them.
+    """
     tools, without = attempts.tools, attempts.shown_lines
     found = await to_thread.run_sync(lambda: tools.get_related_snippets(query, without=without))
-    passages = passages_of(found)
+    passages = [*first, *passages_of(found)]
     formulation: Formulation = "code" if round_ else "task"
     attempts.run.emit(KnowledgeSearched(SOLUTION.id, round_, formulation, query, (), tuple(passages)))
     return passages
+
+
+def connected_parts(attempts: Attempts) -> list[Passage]:
+    """Return what the target is connected with: its bases, the classes that the task and the tests name, its uses.
+
+    Of the tests only the lines are shown that use the target, or what they make of it.
+    """
+    index, task, target = attempts.tools.index, attempts.run.task, attempts.target
+    tests = [file for file in attempts.every.files if _is_chosen(file.path, attempts.task.tests)]
+    uses = {file.path: _uses(attempts.every.lines(file.path), target.last_name) for file in tests}
+    using = [file for file in tests if uses[file.path]]
+    named = [*_class_names(task.text), *(item.name for file in using for item in file.imports)]
+    bases = [base for item in target.present if item.kind == "class" for base in lineage(index, item)[0][1:]]
+    classes = dict.fromkeys([*bases, *(item for name in named for item in index.classes(name))])
+    shown = attempts.shown_lines
+    foreign = [item for item in classes if item not in target.present and not (shown and item.file == shown[0])]
+    tools, paths = replace(attempts.tools, patience=_PATIENCE), [index.path_of(item) for item in foreign]
+    found = [one for path in paths[:_MOST_CLASSES] for one in tools.get_class_info(path, task.text)[:1]]
+    title = f"How tests use {target.last_name}"
+    tested = [Finding(title, file.path, "\n".join(uses[file.path])) for file in using[:_MOST_FILES]]
+    return passages_of([*found, *tested])
+
+
+def _is_chosen(path: str, selectors: Sequence[str]) -> bool:
+    """Whether a file holds tests that are run, or what they need."""
+    chosen = [selector.partition("::")[0] for selector in selectors if not selector.startswith("-")]
+    fixtures = path.endswith("conftest.py") or not chosen
+    return is_test_file(path) and (fixtures or any(f"{path}/".startswith(f"{one.rstrip('/')}/") for one in chosen))
+
+
+def _class_names(text: str) -> list[str]:
+    """Return the words of a text that may name a class: those with capitals, and those in code."""
+    code = {word for quoted in _QUOTED.findall(text) for word in _WORD.findall(quoted)}
+    return [word for word in _WORD.findall(text) if word in code or not word.islower()]
+
+
+def _uses(lines: Sequence[str], name: str) -> list[str]:
+    """Return the lines that use a name, or a variable or fixture that is made with it, each once."""
+    made, code = {name}, [line for line in lines if not _IMPORT.match(line)]
+    for _ in range(_LONGEST_CHAIN):
+        function, known = "", re.compile(rf"\b(?:{'|'.join(map(re.escape, made))})\b")
+        for line in code:
+            if found := _FUNCTION.match(line):
+                function = found[1]
+            elif known.search(line):
+                made |= {found[1]} if (found := _ASSIGNED.match(line)) else set()
+                made |= {function} if function and _GIVES.match(line) else set()
+    wanted = re.compile(rf"\b{re.escape(name)}\b|\b(?:{'|'.join(map(re.escape, made))})[.(]")
+    kept = (line for line in code if wanted.search(line) and not _FUNCTION.match(line))
+    return list(dict.fromkeys(line.strip()[:_LONGEST_LINE] for line in kept))[:_MOST_LINES]
 
 
 async def reflect(attempts: Attempts, found: list[Passage]) -> list[str]:

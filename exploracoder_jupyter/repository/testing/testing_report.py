@@ -17,17 +17,36 @@ from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
 __test__ = False  # no module of tests
 
-Outcome = Literal["passed", "failed", "skipped"]
+Outcome = Literal["passed", "failed", "slow", "skipped", "not run"]
+"""A test is slow if it did not end within its limit, and not run if the time for all tests was over before it ended."""
 _NO_TESTS: Final = 5
 """Exit status of pytest without any test."""
 _USAGE: Final = 4
 _COMPLETE: Final = frozenset({0, 1, _NO_TESTS})
 """Exit statuses of pytest after it has run all tests."""
-_NOT_PASSED: Final[tuple[Outcome, ...]] = ("failed", "skipped")
+_NOT_PASSED: Final[tuple[Outcome, ...]] = ("failed", "slow", "not run", "skipped")
 """Outcomes of one report that decide about the whole test, the stronger one first."""
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 """Addresses differ in every run, and prompts must not, so that a resumed run can reuse its replies."""
 _MISSING_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
+_NO_SUCH_TEST: Final = re.compile(r"^ERROR: ((?:file or directory )?not found: .*)$", re.M)
+_REASONS: Final = (
+    re.compile(r"^E\s+(\w[\w.]*(?:Error|Exception|Warning|Exit)\b.*)$", re.M),
+    re.compile(r"^INTERNALERROR> (\w[\w.]*(?:Error|Exception|Exit)\b.*)$", re.M),
+    re.compile(r"\berror: (.+)$", re.M),
+    re.compile(r"^ERROR: (?!usage:)(.+)$", re.M),
+    re.compile(r"^!* ?(?:_pytest\.outcomes\.)?(Exit: .+?) ?!*$", re.M),
+    re.compile(r"^(\w[\w.]*(?:Error|Exception)\b.*)$", re.M),
+)
+"""Lines of pytest's output that say why it runs no tests, the most specific first."""
+_MISSING_SERVICE: Final = re.compile(
+    r"Name or service not known|name resolution|nodename nor servname|Network is unreachable|Connection refused"
+    r"|ConnectionRefusedError|gaierror|fixture '\w+' not found|async def functions are not natively supported"
+)
+_CHECK_TESTS: Final = "Check --tests, which takes what pytest takes."
+_MORE_TIME: Final = "Select fewer tests with --tests, or raise --timeout."
+_LONGEST_FIRST: Final = 8000
+"""Characters of the failure that is shown first: whole as a rule, with the test's body."""
 _LONGEST_FAILURE: Final = 1500
 _MOST_SHOWN: Final = 5
 
@@ -50,6 +69,8 @@ class _Report(BaseModel):
     status: int | None
     output: str
     seconds: float
+    options_dropped: bool = False
+    never_ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +99,10 @@ class TestReport:
     output: str = ""
     """What the command printed."""
     seconds: float = 0.0
+    remedy: str = ""
+    """What the user can do about a problem that no code could solve; empty for any other."""
+    options_dropped: bool = False
+    """Whether the tests ran without `addopts` of the repository, which name plugins that are not installed."""
 
     @property
     def passed(self) -> frozenset[str]:
@@ -86,13 +111,24 @@ class TestReport:
 
     @property
     def failed(self) -> tuple[TestResult, ...]:
-        """Tests that failed, and files that could not be collected."""
-        return tuple(item for item in self.results if item.outcome == "failed")
+        """Tests that failed or did not end, and files that could not be collected."""
+        return tuple(item for item in self.results if item.outcome in ("failed", "slow"))
+
+    @property
+    def not_run(self) -> tuple[TestResult, ...]:
+        """Tests for which no time was left."""
+        return tuple(item for item in self.results if item.outcome == "not run")
 
     @property
     def complete(self) -> bool:
-        """Whether tests ran and none failed."""
-        return not self.problem and bool(self.passed) and not self.failed
+        """Whether all tests ran and none failed."""
+        return not self.problem and bool(self.passed) and not self.failed and not self.not_run
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds that all tests took; `None` if not all of them ran to their end."""
+        cut = self.problem or self.not_run or any(item.outcome == "slow" for item in self.results)
+        return None if cut or not all(item.collected for item in self.results) else self.seconds
 
     def without(self, ids: Iterable[str]) -> TestReport:
         """Return the report without these tests."""
@@ -103,31 +139,46 @@ class TestReport:
     def counts(self) -> str:
         """`3 of 7 tests failed`, or the problem."""
         total = sum(item.outcome != "skipped" for item in self.results if item.collected)
-        broken = [item.id for item in self.results if not item.collected]
+        broken = [item.id for item in self.failed if not item.collected]
         if self.problem:
             return self.problem.rstrip(".")
         if broken:
             return f"the tests in {', '.join(broken[:_MOST_SHOWN])} could not be imported"
-        failed = len(self.failed)
-        return f"{failed} of {plural(total, 'test')} failed" if failed else f"{plural(total, 'test')} passed"
+        slow = sum(item.outcome == "slow" for item in self.results)
+        failed, left, every = len(self.failed) - slow, len(self.not_run), plural(total, "test")
+        faults = [f"{failed} of {every} failed"] if failed else []
+        faults += [f"{slow} of {every} did not end within the limit of one test"] if slow else []
+        faults += [f"{left} of {every} did not run in the time for all"] if left else []
+        return ", ".join(faults) or f"{every} passed"
 
-    def missing_module(self) -> str:
-        """Return the first module that could not be imported; empty if there is none."""
+    def missing_modules(self) -> list[str]:
+        """Return the modules that could not be imported."""
         texts = [self.output if self.problem else "", *(item.text for item in self.failed)]
-        return next((found[1] for text in texts if (found := _MISSING_MODULE.search(text))), "")
+        return [name for text in texts for name in missing_modules(text)]
 
     def feedback(self, regressions: Sequence[str] = ()) -> str:
-        """Return the failures for a model: what is broken first, each shortened, and the rest by name."""
-        ordered = sorted(self.failed, key=lambda item: item.collected)
+        """Return the failures for a model: the first one whole, what is broken before others, and the rest by name."""
+        ordered = sorted(self.failed, key=lambda item: (item.collected, item.outcome == "slow"))
         parts = [f"{self.counts}."]
         if self.problem and self.output:
-            parts.append(shorten(self.output, 2 * _LONGEST_FAILURE))
+            parts.append(shorten(self.output, _LONGEST_FIRST))
         if regressions:
             parts.append(f"Passed before, and fail now: {', '.join(regressions)}")
-        parts += [f"{item.id}\n{shorten(item.text, _LONGEST_FAILURE)}" for item in ordered[:_MOST_SHOWN]]
+        rooms = (_LONGEST_FIRST, *[_LONGEST_FAILURE] * (_MOST_SHOWN - 1))
+        parts += [f"{item.id}\n{shorten(item.text, room)}" for item, room in zip(ordered, rooms, strict=False)]
         if len(ordered) > _MOST_SHOWN:
             parts.append(f"Failed too: {', '.join(item.id for item in ordered[_MOST_SHOWN:])}")
         return "\n\n".join(parts)
+
+
+def missing_modules(text: str) -> list[str]:
+    """Return the modules that could not be imported, in the text of a failure."""
+    return _MISSING_MODULE.findall(text)
+
+
+def lacks_service(text: str) -> bool:
+    """Whether a test failed because a network, a service or a plugin of pytest is missing where it ran."""
+    return _MISSING_SERVICE.search(text) is not None
 
 
 def read_report(observation: Observation, *, command: str) -> TestReport:
@@ -147,13 +198,15 @@ def read_report(observation: Observation, *, command: str) -> TestReport:
         return TestReport((), f"The tests could not be run: {error.rstrip('.')}.", observation.text)
     if command:
         outcome: Outcome = "passed" if report.status == 0 else "failed"
-        problem = "The test command did not end within the time limit." if report.status is None else ""
-        return TestReport((TestResult(command, outcome, report.output),), problem, report.output, report.seconds)
+        late = "The test command did not end within the time limit." if report.status is None else ""
+        result = TestResult(command, outcome, report.output)
+        return TestReport((result,), late, report.output, report.seconds, _MORE_TIME if late else "")
     rows: dict[str, list[_Row]] = {}
     for row in report.rows:
         rows.setdefault(row.id, []).append(row)
     results = tuple(map(_result, rows.values()))
-    return TestReport(results, _problem(report, results), report.output, report.seconds)
+    problem, remedy = _problem(report, results)
+    return TestReport(results, problem, report.output, report.seconds, remedy, report.options_dropped)
 
 
 def _result(rows: Sequence[_Row]) -> TestResult:
@@ -168,17 +221,28 @@ def _result(rows: Sequence[_Row]) -> TestResult:
     return TestResult(rows[0].id, "failed", "The test began and did not end.")
 
 
-def _problem(report: _Report, results: Sequence[TestResult]) -> str:
+def _problem(report: _Report, results: Sequence[TestResult]) -> tuple[str, str]:
+    """Return why the tests did not run to their end, and the remedy if that does not depend on the code."""
+    if any(item.outcome == "not run" for item in results):
+        return "", ""
+    if report.never_ended or (report.status is None and results):
+        return f"pytest did not end after the last test. {_ADDRESS.sub('0x...', report.never_ended)}".strip(), ""
     if report.status is None:
-        return "The tests did not end within the time limit."
+        return "The tests did not end within the time limit.", _MORE_TIME
     if results:
         complete = report.status in _COMPLETE
-        return "" if complete else f"pytest ended with status {report.status} before it had run all tests."
+        return "" if complete else f"pytest ended with status {report.status} before it had run all tests.", ""
     if report.status == _NO_TESTS:
-        return "There are no tests that --tests selects."
-    if report.status == _USAGE:
-        errors = (line for line in report.output.splitlines() if line.startswith("ERROR"))
-        return f"pytest refused --tests: {next(errors, 'no reason is given').removeprefix('ERROR:').strip()}."
+        return "There are no tests that --tests selects.", _CHECK_TESTS
     if "No module named pytest" in report.output:
-        return "pytest is not installed in the environment of the tests."
-    return f"pytest ended with status {report.status} before any test."
+        return "pytest is not installed in the environment of the tests.", "Install it there."
+    if report.status == _USAGE and (missing := _NO_SUCH_TEST.search(report.output)):
+        return f"pytest refused --tests: {missing[1].strip()}.", _CHECK_TESTS
+    return f"pytest could not start the tests: {_reason(report.output)}.", ""
+
+
+def _reason(output: str) -> str:
+    """Return the line of pytest's output that says why it ran no tests."""
+    found = next(filter(None, (pattern.findall(output) for pattern in _REASONS)), None)
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return _ADDRESS.sub("0x...", (found or lines or ["no reason is given"])[-1].strip().rstrip("."))

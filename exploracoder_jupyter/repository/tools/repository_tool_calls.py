@@ -14,6 +14,8 @@ from exploracoder_jupyter.pipeline.ports import Tool
 from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools, render_findings
 
 RELATED_SNIPPETS: Final = "get_related_snippets"
+RELEVANT_CODE: Final = "get_relevant_code"
+IMPORTS: Final = "get_imports"
 DEPENDENT: Final = (
     Tool("get_imports", "import statements for every undefined name of your latest code, all sources of each", "", ""),
     Tool(
@@ -38,6 +40,7 @@ _CALL: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _KEYWORD: Final = re.compile(r"\b[a-z_]+[ \t]*=[ \t]*(?=[\"'\w])")
+_QUERY: Final = re.compile(r"^query[ \t]*[=:][ \t]*")
 _AROUND: Final = " \t\"'`*()[].;"
 
 
@@ -46,10 +49,28 @@ def parse_tool_request(text: str) -> tuple[str, tuple[Call, ...]]:
     found = list(_CALL.finditer(text))
     calls: dict[Call, None] = {}
     for match in found:
-        parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", match["argument"]).split(","))
-        calls[Call(match["name"].lower(), ", ".join(filter(None, parts))[:_LONGEST_ARGUMENT])] = None
+        name = match["name"].lower()
+        argument = _query(match["argument"]) if name == RELEVANT_CODE else _names(match["argument"])
+        if argument or name == IMPORTS:
+            calls[Call(name, argument[:_LONGEST_ARGUMENT])] = None
     thought = text[: found[0].start()] if found else text
     return thought.strip().removeprefix("Thought:").strip(), tuple(calls)[:_MOST_CALLS]
+
+
+def _names(argument: str) -> str:
+    """Return names separated by commas, without the brackets, quotes and keywords around them."""
+    parts = (part.strip(_AROUND) for part in _KEYWORD.sub("", argument).split(","))
+    return ", ".join(filter(None, parts))
+
+
+def _query(argument: str) -> str:
+    """Return free text, which may be code, without what a call puts around it."""
+    text = argument.strip(" \t`*")
+    if text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1].strip()
+    text = _QUERY.sub("", text)
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return (text[1:-1] if quoted else text).strip()
 
 
 def find(tools: RepositoryTools, call: Call, *, path: str = "", thought: str = "") -> list[Finding]:

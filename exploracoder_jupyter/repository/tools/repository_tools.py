@@ -6,10 +6,10 @@ corrects its code. Nothing of the repository is imported or run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,9 @@ from exploracoder_jupyter.core.message_formatting import did_you_mean
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 from exploracoder_jupyter.repository.reading.class_hierarchy import (
+    ExternalBase,
     Member,
+    external_class,
     external_members,
     inherited_members,
     lineage,
@@ -38,6 +40,8 @@ MEMBERS: Final = 10
 """Members of a class that are shown (appendix F.2)."""
 _LONGEST_BODY: Final = 4000
 _LONGEST_PIECE: Final = 3000
+_MOST_OF_FILE: Final = 2
+"""Related snippets of the same file."""
 _MOST_ALIKE: Final = 6
 """Definitions of the same name that are shown."""
 
@@ -62,6 +66,8 @@ class RepositoryTools:
     """Folder of caches; by default that of the user."""
     patience: float = 0.3
     """Seconds that reading a class of another package may take."""
+    python: str = ""
+    """Interpreter where other packages are installed; by default the one that runs this."""
 
     @cached_property
     def search(self) -> CodeSearch:
@@ -69,10 +75,16 @@ class RepositoryTools:
         return CodeSearch.open(self.index, KnowledgeCache(self.cache or user_cache_path("exploracoder_jupyter")))
 
     def get_related_snippets(self, description: str, *, without: tuple[str, int, int] | None = None) -> list[Finding]:
-        """Return the five snippets nearest to a description, without these lines of a file, such as the target."""
-        found = self.search.nearest(description, ["snippet"])
-        outside = (item for item in found if without is None or not _overlap(item[0], without))
-        return [_finding(piece, text) for piece, text in islice(outside, RELATED)]
+        """Return the five snippets nearest to a description, at most two of a file.
+
+        These lines of a file are left out, such as those of the target.
+        """
+        found, files = list[Finding](), Counter[str]()
+        for piece, text in self.search.code_first(description, ["snippet"]):
+            if files[piece.file] < _MOST_OF_FILE and (without is None or not _overlap(piece, without)):
+                files[piece.file] += 1
+                found.append(_finding(piece, text))
+        return found[:RELATED]
 
     def get_imports(self, path: str) -> list[Finding]:
         """Return the import statements for every undefined name of a file, with all sources of each name."""
@@ -85,10 +97,14 @@ class RepositoryTools:
     def get_class_info(self, names: str, thought: str = "") -> list[Finding]:
         """Return the members, inherited ones included, of every class with one of these names, separated by commas.
 
-        Of a class with more than ten, those are shown that are nearest to the thought: why this is asked.
+        Of a class with more than ten, those are shown that are nearest to the thought: why this is asked. Classes of
+        other packages are described if the repository has none of that name.
         """
         wanted = names.replace(",", " ").split()
-        return [self._describe_class(item, thought) for name in wanted for item in self.index.classes(name)]
+        found = [(name, self.index.classes(name)) for name in wanted]
+        own = [(self._describe_class(item, thought) for item in classes) for _, classes in found]
+        external = (self._describe_external(name, thought) for name, classes in found if not classes)
+        return [*(item for described in own for item in described), *filter(None, external)]
 
     def get_signature(self, owner: str | None, name: str) -> list[Finding]:
         """Return all signatures of a method, or of a function if `owner` is `None`."""
@@ -110,7 +126,7 @@ class RepositoryTools:
     def get_relevant_code(self, query: str) -> list[Finding]:
         """Return the three classes, functions or snippets nearest to a query, classes without bodies."""
         found: list[tuple[CodePiece, str]] = []
-        for piece, text in self.search.nearest(query):
+        for piece, text in self.search.code_first(query):
             if not any(_overlap(piece, (known.file, known.line, known.end)) for known, _ in found):
                 found.append((piece, text))
             if len(found) == RELEVANT:
@@ -124,16 +140,29 @@ class RepositoryTools:
     def _describe_class(self, owner: Definition, thought: str) -> Finding:
         members = list(inherited_members(self.index, owner))
         known = {item.definition.name for item in members}
-        members += [item for item in self._from_outside(owner) if item.definition.name not in known]
-        shown = _nearest(members, thought)
-        more = [f"... and {len(members) - len(shown)} more members"] if len(members) > len(shown) else []
+        outside = [(base, self._members_of(base)) for base in lineage(self.index, owner)[1]]
+        inherited = (Member(item, base.name) for base, items in outside for item in items or ())
+        members += [item for item in inherited if item.definition.name not in known]
+        unread = [f"# The members of {base.name} could not be read." for base, items in outside if items is None]
         head = [f'"""{owner.summary}"""'] if owner.summary else []
-        lines = [owner.signature, *(f"    {line}" for line in (*head, *map(_member_line, shown), *more))]
-        return Finding(self.index.path_of(owner), owner.place, "\n".join(lines))
+        lines = [*head, *_member_lines(members, thought), *unread]
+        text = "\n".join([owner.signature, *(f"    {line}" for line in lines)])
+        return Finding(self.index.path_of(owner), owner.place, text)
+
+    def _describe_external(self, name: str, thought: str) -> Finding | None:
+        base = external_class(self.index, name)
+        definitions = self._members_of(base) if base else None
+        if base is None or definitions is None:
+            return None
+        lines = _member_lines([Member(item, "") for item in definitions], thought)
+        return Finding(base.name, base.statement, "\n".join([f"class {base.name}", *(f"    {line}" for line in lines)]))
+
+    def _members_of(self, base: ExternalBase) -> tuple[Definition, ...] | None:
+        return external_members(self.index.root, base, seconds=self.patience, python=self.python)
 
     def _from_outside(self, owner: Definition) -> Iterator[Member]:
         for base in lineage(self.index, owner)[1]:
-            for definition in external_members(self.index.root, base, seconds=self.patience):
+            for definition in self._members_of(base) or ():
                 yield Member(definition, base.name)
 
     def _callables(self, owner: str | None, name: str) -> list[Definition]:
@@ -175,6 +204,13 @@ def _member_line(member: Member) -> str:
     origin = f"  (from {member.origin})" if member.origin else ""
     summary = f"  # {item.summary}" if item.summary else ""
     return f"{kind}{_described(item)}{origin}{summary}"
+
+
+def _member_lines(members: Sequence[Member], thought: str) -> Iterator[str]:
+    shown = _nearest(members, thought)
+    yield from map(_member_line, shown)
+    if len(members) > len(shown):
+        yield f"... and {len(members) - len(shown)} more members"
 
 
 def _nearest(members: Sequence[Member], thought: str) -> list[Member]:

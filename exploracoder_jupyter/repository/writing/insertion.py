@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING, Final
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import encodable
-from exploracoder_jupyter.repository.reading.python_syntax import node_text, parser_of, walk
+from exploracoder_jupyter.repository.reading.python_syntax import node_text, parse_source_file, parser_of, walk
 from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.source_file import Definition, Language, SourceFile
+from exploracoder_jupyter.repository.reading.source_file import Definition, Import, Language, SourceFile
 from exploracoder_jupyter.repository.writing.target import Target
 from exploracoder_jupyter.text.fenced_blocks import split_fenced
 from exploracoder_jupyter.text.thinking_removal import without_thinking
@@ -39,10 +40,11 @@ _IMPORTS: Final = frozenset(
 _COMMENTS: Final = frozenset({"comment", "line_comment", "block_comment"})
 
 
-def parse_definition(text: str, target: Target) -> str:
+def parse_definition(text: str, target: Target, latest: str = "") -> str:
     """Return the code of a reply: its fenced blocks in the language of the target, joined.
 
-    ReplyError if there is none, or it does not define the target.
+    Methods alone are put into the `latest` attempt at their class. ReplyError if there is no code, or it does not
+    define the target.
     """
     wanted = _LANGUAGE_NAMES[target.language]
     blocks = [block for _, block in split_fenced(without_thinking(encodable(text))) if block.body.strip()]
@@ -50,9 +52,35 @@ def parse_definition(text: str, target: Target) -> str:
     code = "\n".join(marked or [block.body for block in blocks if block.language in wanted]).strip("\n")
     if not code:
         raise ReplyError(f"the reply holds no fenced block of {target.language.title()} code.")
-    if target.last_name not in code:
+    merged = _with_methods(target, latest, code) if latest else ""
+    if not merged and target.last_name not in code:
         raise ReplyError(f"the code does not define {target.name}.")
-    return code
+    return merged or code
+
+
+def _with_methods(target: Target, latest: str, code: str) -> str:
+    """Return the latest attempt at a class with the methods in the code; empty if that is not methods alone."""
+    index = RepositoryIndex(Path(), (), "")
+    attempt, written = (index.replaced(target.path, text).by_path[target.path] for text in (latest, code))
+    owner = next((item for item in attempt.definitions if item.kind == "class" and item.qualified == target.name), None)
+    functions = [item for item in written.definitions if not item.owner and item.kind != "attribute"]
+    if target.language != "python" or owner is None or not functions or not all(map(_is_method, functions)):
+        return ""
+    for name in dict.fromkeys(item.name for item in functions):
+        file = index.replaced(target.path, latest).by_path[target.path]
+        found = {item.qualified: item for item in file.definitions if item.kind == "class"}
+        present = [item for item in file.definitions if item.qualified == f"{target.name}.{name}"]
+        kept = tuple(item for item in present if item.kind != "attribute")
+        method = Target(target.path, f"{target.name}.{name}", latest, False, kept, found[target.name])
+        latest = insert(index, method, code)
+    return latest
+
+
+def _is_method(item: Definition) -> bool:
+    """Whether a function outside of classes is written as a method."""
+    words = {"static", "class method", "abstract"}
+    marked = item.kind == "property" or words & set(item.notes) or any(".setter" in note for note in item.notes)
+    return item.kind != "class" and bool(marked or re.search(r"\((?:self|cls)\b", item.signature))
 
 
 def insert(index: RepositoryIndex, target: Target, code: str) -> str:
@@ -72,11 +100,15 @@ def insert(index: RepositoryIndex, target: Target, code: str) -> str:
     text = _replace(target, text, body)
     present = index.replaced(target.path, text).by_path[target.path]
     text = _with_imports(target.language, text, _new_imports(code, written, present))
+    if target.language == "python":
+        text = _with_type_imports(text, [item for item in _for_types(code, written) if item not in present.imports])
     return target.bom + (text.replace("\n", "\r\n") if crlf else text)
 
 
 def without_target(target: Target) -> str:
-    """Return the text of the target's file with a line in place of the target."""
+    """Return the text of the target's file with a line in place of the target, if it has one there already."""
+    if not target.present and not target.owner:  # where it is added depends on what it uses
+        return target.text.replace("\r\n", "\n")
     marker = "#" if target.language == "python" else "//"
     pad = " " * 4 if target.owner else ""
     return _replace(target, target.text.replace("\r\n", "\n"), f"{pad}{marker} <- {target.name} is written here")
@@ -87,6 +119,10 @@ def _replace(target: Target, text: str, body: str) -> str:
     lines = text.split("\n")
     if target.present:
         first = target.present[0]
+        margin = "" if target.owner else _white_space(lines[first.line - 1])
+        if margin and target.language == "python":  # in a branch
+            written = body.split("\n")
+            body = _shifted(written, range(len(written)), margin, _rows_in_strings(target.language, body))
         for other in reversed(target.present[1:]):
             del lines[other.line - 1 : other.end]
         lines[first.line - 1 : first.end] = body.split("\n")
@@ -108,7 +144,8 @@ def _replace(target: Target, text: str, body: str) -> str:
 def _place_before_use(target: Target, text: str, body: str) -> int | None:
     """Return the line before which a new definition is added: that of its first use; `None`: the end of the file.
 
-    Annotations, bases and decorators use names as the file is run. What the definition uses itself has to come before.
+    Annotations, bases and decorators use names as the file is run. What the definition itself uses then, outside of the
+    bodies of its functions, has to come before.
     """
     every = _root(target.language, text).named_children
     begin = _leading_imports_end(every)
@@ -123,8 +160,21 @@ def _place_before_use(target: Target, text: str, body: str) -> int | None:
     if first is None:
         return None
     names = (node_text((node.child_by_field_name("definition") or node).child_by_field_name("name")) for node in nodes)
-    needed = [place for place, name in enumerate(names) if name and re.search(rf"\b{re.escape(name)}\b", body)]
+    used = _used_at_once(body)
+    needed = [place for place, name in enumerate(names) if name in used]
     return nodes[first].start_point.row if all(place < first for place in needed) else None
+
+
+def _used_at_once(code: str) -> set[str]:
+    """Return the names that Python code uses when it is run, without those in bodies of functions."""
+    used, left = set[str](), [_root("python", code)]
+    while left:
+        node = left.pop()
+        later = node.child_by_field_name("body") if node.type in ("function_definition", "lambda") else None
+        left += [child for child in node.named_children if child != later]
+        if node.type == "identifier":
+            used.add(node_text(node))
+    return used
 
 
 def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str:
@@ -202,16 +252,30 @@ def _top_level_text(target: Target, written: SourceFile, code: str, index: Repos
     file = index.replaced(target.path, target.text).by_path[target.path]
     known = {item.name for item in file.definitions if not item.owner} - {target.last_name}
     names = {item.line: item.name for item in written.definitions if not item.owner}
-    lines = code.split("\n")
+    lines, present = code.split("\n"), {_squeezed(node) for node in _root(target.language, target.text).named_children}
     kept = [
         (node.start_point.row, node.end_point.row + 1)
         for node in _root(target.language, code).named_children
         if node.type not in _IMPORTS and names.get(node.start_point.row + 1) not in known and not _is_docstring(node)
+        if not _is_for_types(node) and (node.start_point.row + 1 in names or _squeezed(node) not in present)
     ]
     begin = next(start for start, _ in kept)
     end = kept[-1][1]
     dropped = {row for row in range(begin, end) if not any(start <= row < stop for start, stop in kept)}
     return "\n".join(line for row, line in enumerate(lines[:end]) if row >= begin and (row not in dropped or not line))
+
+
+def _squeezed(node: Node) -> str:
+    return "".join(node_text(node).split())
+
+
+def _is_for_types(node: Node) -> bool:
+    """Whether it is `if TYPE_CHECKING:` with imports alone, which are for type checkers."""
+    condition, body = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+    named = node.type == "if_statement" and node_text(condition).rpartition(".")[2] == "TYPE_CHECKING"
+    if not named or body is None or node.child_by_field_name("alternative"):
+        return False
+    return all(item.type in _IMPORTS | _COMMENTS for item in body.named_children)
 
 
 def _is_docstring(node: Node) -> bool:
@@ -224,7 +288,7 @@ def _root(language: Language, code: str) -> Node:
 
 def _new_imports(code: str, written: SourceFile, present: SourceFile) -> Iterator[str]:
     """Yield the import statements of the code that the file lacks, without imports of the file from itself."""
-    known = {item.statement for item in present.imports}
+    known = {item.statement for item in present.imports} | {item.statement for item in _for_types(code, written)}
     lines = {line.strip() for line in code.split("\n")}
     for item in written.imports:
         own = item.module == present.module and written.language == "python"
@@ -252,6 +316,34 @@ def _with_imports(language: Language, text: str, imports: Iterable[str]) -> str:
     before = [""] if last < 0 and place > 0 and lines[place - 1].strip() else []
     lines[place:place] = [*before, *rest, *gap] if rest else []
     lines[header:header] = future
+    return "\n".join(lines)
+
+
+def _for_types(code: str, written: SourceFile) -> list[Import]:
+    """Return the imports that the code has below `if TYPE_CHECKING:`."""
+    if written.language != "python":
+        return []
+    parts = [node_text(node.child_by_field_name("consequence")) for node in _type_blocks(code)]
+    found = [parse_source_file(dedent(part).encode(), written.path, written.module).imports for part in parts]
+    return [item for imports in found for item in imports]
+
+
+def _type_blocks(code: str) -> list[Node]:
+    return [node for node in _root("python", code).named_children if _is_for_types(node)]
+
+
+def _with_type_imports(text: str, imports: Sequence[Import]) -> str:
+    """Return the text with these imports in its `if TYPE_CHECKING:`, which is added if it has none."""
+    if not imports:
+        return text
+    lines, nodes, blocks = text.split("\n"), _root("python", text).named_children, _type_blocks(text)
+    if blocks:
+        first = blocks[0].child_by_field_name("consequence")
+        margin = _white_space(lines[first.start_point.row]) if first else "    "
+        place, head = blocks[0].end_point.row + 1, list[str]()
+    else:
+        margin, place, head = "    ", max(_leading_imports_end(nodes), _header_end(nodes)), ["", "if TYPE_CHECKING:"]
+    lines[place:place] = [*head, *(f"{margin}{item.statement}" for item in imports)]
     return "\n".join(lines)
 
 

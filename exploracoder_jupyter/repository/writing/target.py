@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -60,7 +62,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
     """Find the target in a repository.
 
     UsageError if the target is malformed, its file lies outside of the repository, is not a source file or cannot be
-    read, or the class of a method does not exist.
+    read, the class of a method does not exist, or the file has alternative definitions of it.
     """
     file, _, name = given.strip().rpartition("::")
     if not file or not _NAME.fullmatch(name) or "\n" in file:
@@ -84,7 +86,32 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
         meant = did_you_mean(owner_name, [item.qualified for item in definitions if item.kind == "class"])
         raise UsageError(f"{path} has no class {owner_name}.", remedy=f"{meant}Check the target {given!r}.")
     present = tuple(item for item in definitions if item.qualified == name and item.kind != "attribute")
+    if (
+        len(present) > 1
+        and place.suffix == ".py"
+        and _is_python(content)
+        and not _is_python(_one_left(content, present))
+    ):
+        raise UsageError(
+            f"{path} defines {name} in several branches, in lines {', '.join(str(item.line) for item in present)}.",
+            remedy="Leave one of them, or name a method.",
+        )
     return Target(path, name, content, text is None, present, owner, bom)
+
+
+def _one_left(text: str, present: Sequence[Definition]) -> str:
+    lines = text.split("\n")
+    for item in reversed(present[1:]):
+        del lines[item.line - 1 : item.end]
+    return "\n".join(lines)
+
+
+def _is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def similar_target(index: RepositoryIndex, target: Target) -> str:

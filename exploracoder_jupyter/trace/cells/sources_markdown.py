@@ -28,7 +28,7 @@ _MAX_LISTED: Final = 4
 def search_markdown(searches: Sequence[KnowledgeSearched], lookups: Sequence[LookedUp]) -> list[str]:
     """Return paragraphs on repeated searches and look-ups, and a collapsed list of the passages found."""
     repeated = [line for search in searches if search.round and (line := _repeated_search(search))]
-    arguments = dict.fromkeys(clip(item.argument, 80) for item in lookups)
+    arguments = dict.fromkeys(clip(item.argument or item.tool, 80) for item in lookups)
     looked_up = f"*Looked up while writing:* {', '.join(map(span, arguments))}" if arguments else ""
     passages = tuple(dict.fromkeys(item for search in searches for item in search.passages))
     return [*repeated, *filter(None, (looked_up, _passages(passages) if passages else ""))]

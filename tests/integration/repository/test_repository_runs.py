@@ -92,6 +92,39 @@ def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alo
     assert contents(folder) == before
 
 
+CONFTEST = "import pytest\n\nfrom shop import Cart\n\n\n@pytest.fixture\ndef kind():\n    return Cart\n"
+
+
+@pytest.mark.parametrize("shown", ["conftest.py", "src/shop/__init__.py"])
+def test_a_target_that_every_test_needs_is_written(tmp_path, monkeypatch, shown):
+    package = '"""A shop."""\n\nfrom shop.cart import Cart\n'
+    files = {"src/shop/__init__.py": package, "src/shop/cart.py": '"""Carts."""\n'}
+    if shown == "conftest.py":
+        files |= {shown: CONFTEST.replace("shop import", "shop.cart import"), "src/shop/__init__.py": '"""A shop."""\n'}
+    folder = write_shop(tmp_path / "repository", **files)
+    replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
+    model, summary = written(folder, monkeypatch, replies, RepositoryTask(TARGET, ("tests",)))
+    assert summary["status"] == "solved" and summary["reason"].startswith("3 tests passed.")
+    assert "'Cart' object has no attribute 'insert'" in model.requests[1].messages[-1].content
+
+
+def test_attempts_do_not_see_what_tests_of_others_write(tmp_path, monkeypatch):
+    writing = "from pathlib import Path\n\ndef test_file():\n    with Path('src/shop/made.py').open('x') as file:\n"
+    files = {"src/shop/cart.py": None, "tests/test_file.py": f"{writing}        file.write('x = 1')\n"}
+    folder = write_shop(tmp_path / "repository", **files)
+    before = contents(folder)
+    _, summary = written(folder, monkeypatch, [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET, ("tests",)))
+    assert summary["status"] == "solved" and summary["reason"].startswith("4 tests passed.")
+    assert contents(folder) == before
+
+
+def test_a_repository_that_cannot_start_for_another_reason_is_refused(tmp_path, monkeypatch):
+    folder = without_cart(tmp_path / "repository")
+    (folder / "conftest.py").write_text("from shop.nothing import Thing\n")
+    with pytest.raises(UsageError, match=r"ModuleNotFoundError: No module named 'shop.nothing'"):
+        written(folder, monkeypatch, [], RepositoryTask(TARGET, ("tests",)))
+
+
 def test_a_test_command_decides_in_place_of_pytest_and_the_run_can_be_replayed(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     program = 'import sys; sys.path.insert(0, "src"); from shop.cart import Cart; assert hasattr(Cart, "total")'
@@ -151,15 +184,15 @@ def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported_and
     (tmp_path / "test_early.py").write_text(EARLY_END)
     shown = []
     monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
-    run_tests({"files": {}, "tests": ["test_early.py"], "command": "", "seconds": patience(60)})
+    run_tests({"files": {}, "tests": ["test_early.py"], "command": "", "seconds": patience(60), "each": patience(60)})
     observation = Observation("ok", ({"output_type": "display_data", "data": shown[0], "metadata": {}},))
     report = read_report(observation, command="")
-    assert report.passed == {"test_early.py::test_fixture", "test_early.py::test_before"}
+    assert report.passed == {f"test_early.py::test_{name}" for name in ("fixture", "before", "after")}
     assert [item.id for item in report.failed] == ["test_early.py::test_end"] and not report.complete
     venv.create(tmp_path / "bare")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bare" / "bin" / "python"))
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60)})
+    run_tests({"files": {}, "tests": [], "command": "", "seconds": patience(60), "each": patience(60)})
     observation = Observation("ok", ({"output_type": "display_data", "data": shown[1], "metadata": {}},))
     assert read_report(observation, command="").problem.startswith("pytest is not installed")
 
@@ -216,3 +249,26 @@ def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_p
     assert "(from KeyError)" in info.text
     [signature] = tools.get_signature("UnknownItem", "with_traceback")
     assert signature.text.startswith("def with_traceback(")
+
+
+BASE = "class Base:\n    def offer(self, price: int) -> str: ...\n"
+
+
+def test_classes_of_other_packages_are_read_where_tests_run(tmp_path):
+    venv.create(tmp_path / "other")
+    [site] = (tmp_path / "other").glob("lib/python*/site-packages")
+    (site / "outside.py").write_text(BASE)
+    code = "from typing import Generic, TypeVar\n\nfrom outside import Base\n\nT = TypeVar('T')\n\n\n"
+    files = {"src/shop/offer.py": f"{code}class Offer(Base, Generic[T]):\n    pass\n"}
+    index = RepositoryIndex.open(write_shop(tmp_path / "repository", **files), cache=tmp_path / "cache")
+    there = RepositoryTools(index, tmp_path / "cache", patience=patience(60), python=str(tmp_path / "other/bin/python"))
+    [info], [external] = there.get_class_info("Offer"), there.get_class_info("Base")
+    for found in (info, external):
+        assert "def offer(self, price: int) -> str" in found.text
+        assert not any(name in found.text for name in ("mro", "copy_with", "could not be read"))
+    [info] = RepositoryTools(index, tmp_path / "cache", patience=patience(60)).get_class_info("Offer")
+    assert "The members of Base could not be read" in info.text and "Generic" not in info.text.partition("\n")[2]
+    [builtin] = there.get_class_info("KeyError")
+    assert "def with_traceback(" in builtin.text and there.get_class_info("Nothing") == []
+    nowhere = RepositoryTools(index, tmp_path / "cache", python="/nowhere/python")
+    assert nowhere.get_class_info("KeyError") == []

@@ -7,4 +7,4 @@ from exploracoder_jupyter.repository.tools import repository_tools
 
 @pytest.fixture(autouse=True)
 def _no_jedi(monkeypatch):
-    monkeypatch.setattr(repository_tools, "external_members", lambda root, base, seconds: ())
+    monkeypatch.setattr(repository_tools, "external_members", lambda root, base, **_: ())

@@ -91,6 +91,28 @@ async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_pa
     assert [event.observation.ran for event in happened(run, "candidate_observed")] == [True]
 
 
+async def test_what_the_target_is_connected_with_comes_first(solved):
+    _, [prompt], *_ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
+    catalogue, uses = (
+        prompt.index("shop.catalogue.Catalogue (src/shop/catalogue.py"),
+        prompt.index("How tests use Cart"),
+    )
+    assert "def find(self, code: str) -> Item" in prompt[catalogue:uses] and "shop.catalogue.Item" in prompt[:uses]
+    assert "return Cart(Catalogue([" in prompt[uses:] and "assert cart.size == 3" in prompt[uses:]
+    snippets = prompt.index("Counts what is put into it.")
+    assert uses < snippets and "def test_" not in prompt
+
+
+async def test_bases_in_other_files_come_with_their_members(solved, tmp_path):
+    files = {"src/shop/base.py": "class Basket:\n    def weigh(self, unit: str) -> float: ...\n"}
+    text = "from shop.base import Basket\n\n\nclass Gift(Basket):\n    pass\n"
+    for path, content in {**files, "src/shop/gift.py": text}.items():
+        (tmp_path / "repository" / path).write_text(content)
+    task = RepositoryTask("src/shop/gift.py::Gift", ("tests",))
+    _, [prompt], *_ = await solved(rrr, [fenced("class Gift(Basket): ...")], [ONE_FAILED, PASSED], task)
+    assert "def weigh(self, unit: str) -> float" in prompt.partition("shop.base.Basket (src/shop/base.py:1)")[2]
+
+
 async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_shown(solved, tmp_path):
     filler = "".join(f"def helper_{n}(text):\n    return {'x' * 60!r}\n\n\n" for n in range(80))
     base = 'class Base:\n    def limit(self, most: int) -> int:\n        """Cut it."""\n        return 1234567\n'
@@ -118,6 +140,21 @@ async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_
     assert [event.tool for event in happened(run, "looked_up")] == ["get_imports", "get_class_info"]
     _, first, second = (event.candidate for event in happened(run, "candidate_proposed"))
     assert second.repairs == first.id
+
+
+async def test_the_latest_attempt_and_the_first_failure_are_whole(solved):
+    methods = "".join(f"    def step_{n}(self):\n        return {'y' * 60!r}\n\n" for n in range(150))
+    attempt = f"{IMPORTS}\n\nclass Cart(Container):\n{methods}"
+    body = "\n".join(f"    value_{n} = cart.step_{n}()" for n in range(150))
+    failure = row("test_total", "failed", f"def test_total(cart):\n{body}\nE   assert 1 == 2")
+    others = [row(f"test_{n}", "failed", f"{'z' * 5000}") for n in range(9)]
+    replies = [fenced(attempt), TOOLS, "Hm.", fenced("def step_7(self):\n    return 7")]
+    _, shown, run, _ = await solved(rrr, replies, [[IMPORT_ERROR], [failure, *others], PASSED])
+    for prompt in shown[1:]:
+        assert methods.strip() in prompt and body in prompt and "E   assert 1 == 2" in prompt
+    assert "only those of its methods" in shown[-1] and "only those of its methods" not in shown[0]
+    second = happened(run, "candidate_proposed")[-1].candidate.code
+    assert "        return 7\n" in second and "def step_8" in second and second.count("def step_7(") == 1
 
 
 async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_remains(solved):
@@ -164,6 +201,9 @@ def _ended(status, output, rows=()):
         (_ended(4, "ERROR: file or directory not found: nowhere\n"), UsageError, "not found: nowhere"),
         (_ended(1, "/usr/bin/python: No module named pytest"), MissingRequirement, "pytest"),
         (_ended(None, ""), UsageError, "time limit"),
+        (_ended(4, "ImportError while loading conftest\nE   KeyError: 'TOKEN'\n"), UsageError, "KeyError: 'TOKEN'"),
+        (_ended(3, "INTERNALERROR> RuntimeError: no disk\n"), UsageError, "no disk"),
+        (_ended(0, "", [row("test_a", "skipped", "no network", "setup")]), UsageError, "no network"),
         ([row("x", "failed", "ModuleNotFoundError: No module named 'redis'", "collect")], MissingRequirement, "redis"),
         ([row("test_other", "failed", "assert 1 == 2")], UsageError, "test_other"),
     ],
@@ -171,6 +211,62 @@ def _ended(status, output, rows=()):
 async def test_tests_that_cannot_decide_end_the_run_before_the_model_is_asked(solved, report, error, word):
     with pytest.raises(error, match=word):
         await solved(rrr, [], [report])
+
+
+CONFTEST = (
+    "ImportError while loading conftest '/r/conftest.py'.\nE   ImportError: cannot import name 'Cart' from 'shop'\n"
+)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        _ended(4, CONFTEST),
+        _ended(3, "INTERNALERROR> ImportError: cannot import name 'Cart' from 'shop.cart'\n"),
+        _ended(4, "ERROR: found no collectors for /r/tests/test_cart.py::test_total\n", [IMPORT_ERROR]),
+        _ended(5, "no tests ran", [row("tests/test_cart.py", "skipped", "could not import 'shop.cart'", "collect")]),
+    ],
+)
+async def test_what_fails_for_want_of_the_target_is_expected(solved, before):
+    result, *_ = await solved(rrr, [fenced(RIGHT)], [before, PASSED])
+    assert result.verdict.outcome == "solved"
+
+
+async def test_tests_that_lack_something_are_not_counted(solved):
+    lacking = [
+        row("tests/test_web.py", "failed", "E   ModuleNotFoundError: No module named 'redis'", "collect"),
+        row("tests/test_cart.py::test_mail", "failed", "ConnectionRefusedError: [Errno 111] Connection refused"),
+        row("tests/test_cart.py::test_mock", "failed", "fixture 'mocker' not found", "setup"),
+    ]
+    own = row("tests/test_cart.py::test_own", "failed", "src/shop/cart.py:3: No module named 'redis'")
+    replies = [fenced(RIGHT), "", "", fenced(RIGHT)]
+    reports = [_ended(4, CONFTEST), [*PASSED, *lacking, own], [*PASSED, *lacking]]
+    result, _, run, _ = await solved(rrr, replies, reports)
+    assert result.verdict.outcome == "solved" and "2 tests passed. 3 that" in result.verdict.reason
+    [notice] = (event.text for event in happened(run, "notice") if "not counted" in event.text)
+    assert all(item["id"] in notice for item in lacking) and own["id"] not in notice
+
+
+async def test_tests_of_the_target_that_lack_a_module_end_the_run(solved):
+    lacking = row("tests/test_cart.py", "failed", "E   ModuleNotFoundError: No module named 'redis'", "collect")
+    for reports in ([[lacking, *PASSED]], [_ended(4, CONFTEST), [lacking, *PASSED]]):
+        with pytest.raises(MissingRequirement, match="redis"):
+            await solved(rrr, [fenced(RIGHT)], reports)
+
+
+async def test_tests_that_pass_before_are_told_to_show_little(solved, tmp_path):
+    task = RepositoryTask("src/shop/container.py::Container", ("tests",))
+    code = "class Container:\n    pass"
+    _, _, run, _ = await solved(rrr, [fenced(code)], [PASSED, PASSED], task)
+    assert any("as Container is now" in event.text for event in happened(run, "notice"))
+
+
+async def test_the_time_for_all_tests_follows_from_the_time_before(solved):
+    replies = [fenced(NO_TOTAL), "", "", fenced(NO_TOTAL + "\n"), "", "", fenced(RIGHT)]
+    slow = {"rows": ONE_FAILED, "status": 1, "output": "", "seconds": 90.0}
+    _, _, _, branch = await solved(rrr, replies, [[IMPORT_ERROR], slow, slow, PASSED], timeout=60.0)
+    assert [request["each"] for request in branch.requests] == [60.0] * 4
+    assert [request["seconds"] for request in branch.requests] == [600.0, 600.0, 270.0, 270.0]
 
 
 async def test_a_spent_budget_keeps_the_best_attempt(solved):

@@ -144,6 +144,24 @@ def test_relevant_code_finds_functions_classes_without_bodies_and_snippets(tools
     assert "def find(self, code: str) -> Item" in catalogue.text and "raise UnknownItem(" not in catalogue.text
 
 
+def test_code_comes_before_documentation_and_nothing_twice(tmp_path):
+    code = "def round_total(amount):\n    return round(amount)  # total amount of money\n"
+    padding = "".join(f"    x{n} = amount * {n}\n" for n in range(12))
+    copies = {f"src/shop/copy_{n}.py": code.replace("    return", f"{padding}    return") for n in range(4)}
+    prose = (
+        '"""Total amount of money, rounded.\n\n' + "The total amount of money is rounded.\n" * 150 + '"""\n\nx = 1\n'
+    )
+    beside = {"docs/money.py": code, "tests/test_money.py": code, "src/shop/prose.py": prose}
+    tools = _tools(write_shop(tmp_path / "repository", **copies, **beside), tmp_path)
+    query = "the total amount of money is rounded"
+    for found in (tools.get_relevant_code(query), tools.get_related_snippets(query)):
+        places = [item.place.partition(":")[0] for item in found]
+        beside_code = [not place.startswith("src/") or place == "src/shop/prose.py" for place in places]
+        assert beside_code == sorted(beside_code) and not beside_code[0]
+        assert sum(place.startswith("src/shop/copy_") for place in places) == 1
+        assert places.count("src/shop/prose.py") <= 2
+
+
 def test_java_classes_members_signatures_and_imports(java):
     [book] = java.get_class_info("Book")
     lines = _lines([book])
@@ -183,6 +201,23 @@ def test_changed_new_and_removed_files_are_noticed_and_nothing_is_written(tmp_pa
 def test_calls_are_read_in_the_forms_that_models_write(text):
     calls = Call("get_class_info", "Container, Item"), Call("get_imports", "")
     assert parse_tool_request(text) == ("I need the container.", calls)
+
+
+@pytest.mark.parametrize(
+    ("written", "query"),
+    [
+        ("get_relevant_code: self.state = State(state", "self.state = State(state"),
+        ('get_relevant_code("rounds an amount, to cents")', "rounds an amount, to cents"),
+        ("get_relevant_code(query='self.put(item)')", "self.put(item)"),
+        ("- get_relevant_code: a value=3, as in f(x)", "a value=3, as in f(x)"),
+    ],
+)
+def test_free_text_reaches_the_search_as_written(written, query):
+    assert parse_tool_request(written)[1] == (Call("get_relevant_code", query),)
+
+
+def test_a_call_without_its_argument_is_left_out():
+    assert parse_tool_request("get_class_info:\nget_signature()\nget_imports")[1] == (Call("get_imports", ""),)
 
 
 def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monkeypatch):

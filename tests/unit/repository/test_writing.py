@@ -84,6 +84,13 @@ def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index
     assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
 
 
+def test_a_new_class_precedes_its_subclass_whatever_its_methods_use(index):
+    text = "class Sub(New):\n    pass\n\n\nclass Helper:\n    pass\n"
+    (index.root / "src/shop/late.py").write_text(text)
+    code = "class New:\n    def make(self):\n        return Helper()"
+    assert _inserted(index, "src/shop/late.py::New", code) == f"{code}\n\n\n{text}"
+
+
 def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
     text = (
         '''"""New things."""\n\nfrom __future__ import annotations\n\nimport os  # New\n\n__all__ = ["New"]\nx = os\n'''
@@ -175,6 +182,85 @@ def test_a_reply_has_to_define_the_target(index):
 def test_the_rest_of_the_file_is_shown_with_a_mark_in_place_of_the_target(index):
     rest = without_target(find_target(index, f"{CART_FILE}::Cart"))
     assert "# <- Cart is written here" in rest and "from decimal import Decimal" in rest and "def add" not in rest
+
+
+def test_where_a_new_target_goes_is_not_claimed(index):
+    text = "class First(Late):\n    pass\n"
+    (index.root / "src/shop/a.py").write_text(text)
+    assert without_target(find_target(index, "src/shop/a.py::Late")) == text
+
+
+FOR_TYPES = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from shop.catalogue import Catalogue\n"
+
+
+def test_imports_for_type_checkers_join_those_of_the_file(index):
+    code = (
+        FOR_TYPES.replace("\n    from", "\n    from os import PathLike\n    from") + "\n\nclass New:\n    x: PathLike\n"
+    )
+    for source in (f"{FOR_TYPES}\n\nclass Old: ...\n", '"""Old."""\n\nclass Old: ...\n'):
+        (index.root / "src/shop/a.py").write_text(source)
+        text = _inserted(index, "src/shop/a.py::New", code)
+        assert text.count("if TYPE_CHECKING:") == text.count("import TYPE_CHECKING") == text.count("Catalogue\n") == 1
+        assert text.index("\n    from os import PathLike\n") < text.index("class Old") < text.index("class New")
+        compile(text, "a.py", "exec")
+
+
+def test_statements_that_the_file_has_are_not_repeated(index):
+    head = "import sys\n\nif sys.version_info >= (3, 11):\n    from typing import Self\nelse:\n    Self = object\n"
+    (index.root / "src/shop/a.py").write_text(f"{head}\n\nclass Old: ...\n")
+    text = _inserted(index, "src/shop/a.py::New", f"{head}\n\nclass New:\n    x: Self\n")
+    assert text.count("version_info") == 1 and text.startswith(head)
+
+
+BRANCHES = "import sys\n\nif sys.platform:\n    class A:\n        x = 1\n"
+
+
+def test_a_definition_in_a_branch_stays_there(index):
+    (index.root / "src/shop/a.py").write_text(f"{BRANCHES}\n\nclass B(A): ...\n")
+    text = _inserted(index, "src/shop/a.py::A", "class A:\n    x = 2")
+    assert text == f"{BRANCHES}\n\nclass B(A): ...\n".replace("x = 1", "x = 2")
+
+
+def test_a_target_with_alternative_definitions_is_refused(index):
+    (index.root / "src/shop/a.py").write_text(f"{BRANCHES}else:\n    class A:\n        x = 3\n")
+    with pytest.raises(UsageError, match="lines 4, 7"):
+        find_target(index, "src/shop/a.py::A")
+    overloads = (
+        "from typing import overload\n\n@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): ...\n"
+    )
+    (index.root / "src/shop/a.py").write_text(overloads)
+    assert _inserted(index, "src/shop/a.py::f", "def f(x):\n    return x").count("def f") == 1
+
+
+LONG = """import json
+
+class Cart:
+    limit = 3
+
+    def __init__(self):
+        self.items = []
+
+    @property
+    def size(self):
+        return 0
+
+    def total(self):
+        return json.dumps(0)
+"""
+
+
+def test_methods_alone_change_the_latest_attempt(index):
+    target = find_target(index, f"{CART_FILE}::Cart")
+    methods = (
+        "import os\n\n@property\ndef size(self):\n    return os.path\n\ndef clear(self):\n    self.items.clear()\n"
+    )
+    code = parse_definition(f"```python\n{methods}```", target, LONG)
+    assert "return os.path" in code and "return 0" not in code and "    def clear(self):\n" in code
+    assert "import os\n" in code and "return json.dumps(0)" in code and code.count("@property") == 1
+    whole = "```python\nclass Cart:\n    def size(self): ...\n```"
+    assert "total" not in parse_definition(whole, target, LONG)
+    with pytest.raises(ReplyError):
+        parse_definition("```python\ndef helper(x): ...\n```", target, LONG)
 
 
 _TEXTS = st.lists(st.sampled_from(["a", "b", "c\r", "", "+x", "-y", "@@ -1 +1 @@", "diff --git a/x b/x"]), max_size=12)

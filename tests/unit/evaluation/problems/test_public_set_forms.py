@@ -129,3 +129,73 @@ def test_rows_that_no_solution_can_pass_are_left_out(tmp_path):
     assert "NumpyEval/904" in found.notices[0] and "Numpy/3" in found.notices[0]
     with pytest.raises(UsageError):
         _problems(tmp_path, broken)
+
+
+REPOSITORY_CLASS = {
+    "task_id": "acme__shop-7_Cart",
+    "class_name": "Cart",
+    "file": "acme__shop-7/shop/cart.py",
+    "sketchy_description": "A cart.",
+    "detailed_description": "A cart that counts its items.",
+    "repo_metadata": {"commit_id": "0" * 40, "issue_id": "acme__shop-7", "setup_details": None},
+    "evaluation_metadata": {"test_directives": ["tests/test_cart.py::test_a", "tests/test_cart.py::test_b[x]"]},
+    "ground_truth_class_body": "class Cart:\n    size = 0",
+}
+JAVA_CLASS = {
+    **REPOSITORY_CLASS,
+    "task_id": 3,
+    "file": "box/core/src/main/java/Box.java",
+    "class_name": "ox",  # as in the set
+    "repo_metadata": {"repo_name": "box"},
+    "ground_truth_class_body": "public class Box {}",
+    "evaluation_metadata": {"test_class_name": "BoxTest", "test_file": "box/core/src/test/java/BoxTest.java"},
+}
+
+
+def _class_files(folder):
+    cart = {"acme__shop-7/shop/cart.py": "x = 1\r\n\r\n\r\nclass Cart:\r\n    size = 0\r\n"}
+    box = {"box/core/src/main/java/Box.java": "public class Box {}\n", "box/core/pom.xml": "<project/>"}
+    for path, text in {**cart, **box}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(text.encode())
+
+
+@pytest.mark.parametrize("below", ["", "python_data"])
+def test_classes_of_repositories_are_read_with_both_descriptions(tmp_path, below):
+    _class_files(tmp_path / below)
+    absent = {**REPOSITORY_CLASS, "task_id": "gone", "file": "gone/shop/cart.py", "repo_metadata": {}}
+    changed = {**REPOSITORY_CLASS, "task_id": "old", "ground_truth_class_body": "class Cart:\n    size = 1"}
+    (tmp_path / "python_data.json").write_text(json.dumps([REPOSITORY_CLASS, JAVA_CLASS, absent, changed], indent=4))
+    loaded = anyio.run(load_problems, tmp_path / "python_data.json")
+    first, second, java, _ = loaded.problems
+    assert (first.id, second.id) == ("acme__shop-7_Cart/detailed", "acme__shop-7_Cart/sketchy")
+    assert (first.task, second.task) == ("A cart that counts its items.", "A cart.")
+    assert first.folder == (tmp_path / below / "acme__shop-7").resolve() == second.folder
+    assert first.repository.target == "shop/cart.py::Cart"
+    assert first.repository.tests == ("tests/test_cart.py::test_a", "tests/test_cart.py::test_b[x]")
+    assert java.repository.target == "core/src/main/java/Box.java::Box"
+    assert java.repository.command.startswith("cd core && mvn -q test -Dtest=BoxTest ")
+    [notice] = loaded.notices
+    assert "gone (" in notice and "old (" in notice and "does not exist" in notice
+
+
+def test_a_path_of_the_authors_leads_to_the_repository(tmp_path):
+    _class_files(tmp_path)
+    elsewhere = {**REPOSITORY_CLASS, "file": "/home/me/repos/shop/shop/cart.py"}
+    (tmp_path / "python_data.json").write_text(json.dumps([elsewhere]))
+    first, _ = anyio.run(load_problems, tmp_path / "python_data.json").problems
+    assert first.folder.name == "acme__shop-7" and first.repository.target == "shop/cart.py::Cart"
+
+
+def test_a_set_without_its_repositories_is_refused(tmp_path):
+    (tmp_path / "python_data.json").write_text(json.dumps([REPOSITORY_CLASS]))
+    with pytest.raises(UsageError, match="does not exist"):
+        anyio.run(load_problems, tmp_path / "python_data.json")
+    sharp = {**REPOSITORY_CLASS, "file": "shop/Cart.cs"}
+    del sharp["ground_truth_class_body"]
+    (tmp_path / "csharp_data.json").write_text(json.dumps([sharp]))
+    with pytest.raises(UsageError, match="language is not supported"):
+        anyio.run(load_problems, tmp_path / "csharp_data.json")
+    (tmp_path / "python_data.json").write_text("[1, {}]")
+    with pytest.raises(UsageError, match="line 1: The line is not a JSON object"):
+        anyio.run(load_problems, tmp_path / "python_data.json")
