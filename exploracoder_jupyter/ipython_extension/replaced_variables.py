@@ -34,6 +34,7 @@ class ReplacedVariables:
 
     def __init__(self, shell: InteractiveShell, runs: Runs) -> None:
         self._shell = shell
+        self._kernel = getattr(shell, "kernel", None)
         self._runs = runs
         self._made: dict[str, dict[str, int]] = {}
         """The variables that a solution has bound, with the identity of their values, by its cell and by its code."""
@@ -91,6 +92,8 @@ class ReplacedVariables:
     def _begin_cell(self, info: Any) -> None:
         """Remember what a solution may replace, and warn of a given variable that no page asked about."""
         self._before = None
+        if getattr(self._shell, "kernel", None) is not self._kernel:  # a fork, where candidates run
+            return self.release()
         with suppress(Exception):  # an error would be shown in the user's cell
             caller = find_caller(self._shell)
             cell, code, run = caller.cell or "", info.raw_cell, self._run_of(info.raw_cell, caller.metadata)

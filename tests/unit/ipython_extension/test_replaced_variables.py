@@ -33,9 +33,9 @@ class Notebook:
 
     def __init__(self, shell):
         self.shell = shell
+        shell.kernel = SimpleNamespace()
         self.controls = Controls(None, folder=lambda: None)
         self.variables = self.controls.variables = ReplacedVariables(shell, self.controls.runs)
-        self.cell = self.metadata = None
 
     def solved(self, code=CODE, task=TASK):
         state = state_of(code, task)
@@ -52,7 +52,6 @@ class Notebook:
 
     def run(self, code, *, cell="other", **mark):
         metadata = {"cellId": cell, "exploracoder_jupyter": mark}
-        self.shell.kernel = SimpleNamespace()
         self.shell.get_parent = lambda: {"metadata": metadata}
         return self.shell.run_cell(code)
 
@@ -133,10 +132,14 @@ def test_a_cell_that_no_page_asked_about_warns(notebook, capsys):
     assert "`sales`" in capsys.readouterr().out
 
 
-def test_unloading_ends_the_following_of_cells(notebook, capsys):
+@pytest.mark.parametrize("end", ["unloaded", "forked"])
+def test_nothing_is_said_without_extension_or_in_forks(notebook, capsys, end):
     notebook.solved()
     notebook.run("sales = [1]")
-    notebook.variables.release()
+    if end == "unloaded":
+        notebook.variables.release()
+    else:
+        notebook.shell.kernel = SimpleNamespace()
     notebook.run(CODE)
     assert not capsys.readouterr().out
 
