@@ -48,10 +48,12 @@ def open_run_folder() -> Iterator[Path]:
         lock = os.open(path / name / "lock", os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
             try_lock(lock)  # marks the folder as in use until this process ends
-            yield path / name
+            try:
+                yield path / name
+            finally:
+                _remove(name, private)
         finally:
             os.close(lock)
-            _remove(name, private)
     finally:
         os.close(private)
         with suppress(OSError):  # other runs are active

@@ -15,9 +15,9 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
-from exploracoder_jupyter.kernels import launcher
 from exploracoder_jupyter.kernels.agent_programs import local_inspector
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
+from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from tests.patience import patience, wait_until
 
@@ -78,13 +78,12 @@ async def test_nothing_is_left_after_a_cancelled_start(own_temporary, tmp_path):
 
 
 async def test_a_folder_whose_removal_is_cut_off_is_left_to_a_later_run(own_temporary, monkeypatch):
-    def cut_off(folder):
+    def cut_off(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(launcher, "remove_tree", cut_off)
-    with pytest.raises(KeyboardInterrupt):
-        async with launcher.open_launcher(Sandbox(), workdir=own_temporary) as opened:
-            pass
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        async with open_launcher(Sandbox(), workdir=own_temporary) as opened:
+            patch.setattr(os, "unlink", cut_off)
     with (opened.folder / "lock").open("rb") as mark:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
 
