@@ -30,7 +30,7 @@ SAVED = {
 """What it requests of a notebook that it opens and does not trust."""
 CONVERTED = {"img", "srcset", "media", "background", "style", "sheet", "image", "inline", "script"}
 """What a page of nbconvert requests, where nothing but this machine can be reached."""
-LAST = {"last-fence", "last-latex", "last-vega"}
+LAST = {"fence", "latex", "vega"}
 """Shown after everything else: when these are requested, everything else has been rendered."""
 
 
@@ -45,6 +45,7 @@ class Watched:
                 paths.append(self.path)
                 self.send_response(200)
                 self.send_header("Access-Control-Allow-Origin", "*")
+                self.send_header("Cache-Control", "no-store")
                 self.end_headers()
 
             def log_message(self, *_):
@@ -73,11 +74,16 @@ def watched():
 
 @pytest.fixture
 def page(tab, watched):
-    """The page of the tab, which reaches only this machine."""
-    tab.page.route(lambda url: urlsplit(url).hostname not in ("127.0.0.1", None, ""), lambda route: route.abort())
+    """The page of the tab, whose requests are forgotten when the next test begins."""
     watched.paths.clear()
     yield tab.page
     tab.page.unroute_all()
+
+
+def visit(page, address):
+    """Open a page that a file contains; it reaches only this machine."""
+    page.route(lambda url: urlsplit(url).hostname not in ("127.0.0.1", None, ""), lambda route: route.abort())
+    page.goto(address, wait_until="domcontentloaded")
 
 
 def program(shown):
@@ -101,15 +107,18 @@ def convert(server, name, *command):
 
 def as_they_are(server, host):
     """A notebook with the payloads in saved outputs, and in Markdown as this package once escaped it."""
-    written = filled(f"a &#36;{FORMULA}&#36; b", host, "entities").replace("\\", "&#92;")
-    cells = [new_markdown_cell(filled(f"```mermaid\n{DIAGRAM}\n```", host, "cell")), new_markdown_cell(written)]
-    cells += [new_code_cell("1", outputs=[new_output("display_data", one)]) for one in payloads(host).values()]
+    written = filled(f"a &#36;{FORMULA}&#36; b", host, "saved-entities").replace("\\", "&#92;")
+    cells = [new_markdown_cell(filled(f"```mermaid\n{DIAGRAM}\n```", host, "saved-cell")), new_markdown_cell(written)]
+    shown = payloads(host, "saved-").values()
+    cells += [new_code_cell("1", outputs=[new_output("display_data", bundle)]) for bundle in shown]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), server.root / "raw.ipynb")
     return "raw.ipynb"
 
 
-def until_seen(tab, watched, names):
+def until_seen(tab, watched, names, prefix):
+    """Wait for requests. Each place has a prefix of its own: a page requests no address twice."""
+    names = {f"{prefix}{name}" for name in names}
     try:
         tab.until(lambda: watched.names >= names, "requests")
     except AssertionError as error:
@@ -117,36 +126,48 @@ def until_seen(tab, watched, names):
 
 
 def unfold(notebook):
-    """Show everything that is in the notebook, as a user would who reads it all."""
+    """Show everything that is in the notebook, as a user would who reads it all; what the page then says."""
     notebook.expand_all()
     notebook.command("notebook:show-all-cell-outputs")
     notebook.page.evaluate("document.querySelectorAll('.jp-Notebook details').forEach(one => { one.open = true })")
-    for index in range(len(notebook.cells())):
-        notebook.do("index => notebook.scrollToItem(index)", index)
+    look = """async index => {
+      await notebook.scrollToItem(index);
+      await new Promise(done => setTimeout(done, 300));
+      return notebook.widgets[index].node.innerText;
+    }"""
+    return "\n".join(notebook.do(look, index) for index in range(len(notebook.cells())))
 
 
-def nothing_but_the_last(tab, server, watched):
+def assert_whole(said):
+    """What is rewritten is shown, and so is what is replaced by its text."""
+    assert "flowchart LR" in said
+    assert "shown: mermaid" in said
+    assert "[text/vnd.mermaid left out" in said
+
+
+def nothing_but_the_last(tab, server, watched, place):
     """Whether the page has requested nothing of what it has shown, though it requests what is shown now as it is."""
-    bundles = {name: bundle for name, bundle in payloads(watched.url, "last-").items() if name in LAST}
-    notebook = tab.open(server.write("last.ipynb", program(bundles)))
+    last = {f"{place}-{name}" for name in LAST}
+    bundles = {name: bundle for name, bundle in payloads(watched.url, f"{place}-").items() if name in last}
+    notebook = tab.open(server.write(f"{place}.ipynb", program(bundles)))
     notebook.run_and_wait(1)
-    until_seen(tab, watched, LAST)
+    until_seen(tab, watched, LAST, f"{place}-")
     notebook.close()
-    return watched.names == LAST
+    return watched.names == last
 
 
 def test_the_server_sees_what_is_shown_as_it_is(tab, page, server, watched):
-    notebook = tab.open(server.write("control.ipynb", program(payloads(watched.url))))
+    notebook = tab.open(server.write("control.ipynb", program(payloads(watched.url, "live-"))))
     notebook.run_and_wait(1)
-    until_seen(tab, watched, LIVE)
+    until_seen(tab, watched, LIVE, "live-")
     notebook.close()
     watched.paths.clear()
     notebook = tab.open(as_they_are(server, watched.url))
-    until_seen(tab, watched, SAVED)
+    until_seen(tab, watched, SAVED, "saved-")
     notebook.close()
     watched.paths.clear()
-    page.goto(convert(server, "raw.ipynb", "nbconvert", "--to", "html"), wait_until="domcontentloaded")
-    until_seen(tab, watched, CONVERTED)
+    visit(page, convert(server, "raw.ipynb", "nbconvert", "--to", "html"))
+    until_seen(tab, watched, CONVERTED, "saved-")
 
 
 def test_no_output_or_text_sends_a_request(tab, page, server, play, watched):
@@ -164,25 +185,25 @@ def test_no_output_or_text_sends_a_request(tab, page, server, play, watched):
     assert "Return the flow" in text(notebook.cells()[2])
     notebook.run(1)
     cells = notebook.until_ended()
-    assert all(f"shown: {name}" in text(candidates(cells)["1.1"]) for name in payloads(host))
-    assert said in text(candidates(cells)["1.1"])
+    shown = text(candidates(cells)["1.1"])
+    assert not [name for name in payloads(host) if f"shown: {name}" not in shown and name != "plain"]
+    assert said in shown
     tab.sidebar.open()
-    unfold(notebook)
-    assert nothing_but_the_last(tab, server, watched), watched.paths
+    assert_whole(unfold(notebook))
+    assert nothing_but_the_last(tab, server, watched, "after-live"), watched.paths
     notebook.save()
     notebook.close()
     watched.paths.clear()
 
     trace = tab.open("traced.ipynb")
-    unfold(trace)
-    assert "shown: fence" in page.locator(".jp-Notebook").last.inner_text()
-    assert nothing_but_the_last(tab, server, watched), watched.paths
+    assert_whole(unfold(trace))
+    assert nothing_but_the_last(tab, server, watched, "after-trace"), watched.paths
     trace.close()
     watched.paths.clear()
 
     for command in (("exploracoder_jupyter.cli", "export"), ("nbconvert",)):
-        page.goto(convert(server, "traced.ipynb", *command, "--to", "html"), wait_until="domcontentloaded")
+        visit(page, convert(server, "traced.ipynb", *command, "--to", "html"))
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-        assert "shown: fence" in page.locator("body").inner_text()
+        assert_whole(page.locator("body").inner_text())
         page.wait_for_timeout(1000 * patience(QUIET))
         assert not watched.paths
