@@ -37,6 +37,19 @@ def find_conversions(text: str, type_: str) -> dict[str, float]:
     return found
 
 
+def best_conversion(text: str, type_: str) -> str:
+    """Return the conversion of a generator, a view or the like to what the wording stores: a list, set, dict or number.
+
+    Empty for a value of any other type, which may be what is wanted.
+    """
+    name = type_.rpartition(".")[2]
+    if kinds_of(type_) != {"sequence"} or name in ("str", "tuple", "list", "set", "frozenset"):
+        return ""
+    found = find_conversions(text, name)
+    best = min((template for template in found if template != IDENTITY), key=found.__getitem__, default="")
+    return best.replace("len({x})", "len(list({x}))")  # a generator has no length
+
+
 def _is_applicable(template: str, type_: str) -> bool:
     """Return whether a conversion makes sense: a value is not converted to the type that it already has."""
     head = template.partition("(")[0]
