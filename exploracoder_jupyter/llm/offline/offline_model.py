@@ -118,7 +118,8 @@ class OfflineModel:
             completed = sum(not _crashed(item) for item in attempts)
             if is_late or len(attempts) >= most or completed >= _MAX_FAILED_CHECKS:
                 return []
-        code = converted_program(inputs.task, attempts) or next_program(await self._variants(inputs), attempts)
+        ranked = await self._variants(inputs)
+        code = converted_program(inputs.task, ranked, attempts) or next_program(ranked, attempts)
         return [_fence(code)] if code else []
 
     async def _variants(self, inputs: SolveInputs | RepairInputs) -> list[Variant]:
@@ -141,7 +142,7 @@ class OfflineModel:
         return pool
 
 
-def converted_program(task: Task, attempts: Sequence[Experience]) -> str:
+def converted_program(task: Task, ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:
     """Return the last program with its result converted to the kind that the task stores; empty if that is no remedy.
 
     It is one if the program ran, its check failed, and its result is of another kind: a generator instead of a list.
@@ -149,11 +150,14 @@ def converted_program(task: Task, attempts: Sequence[Experience]) -> str:
     form, last = solution_form(task), attempts[-1] if attempts else None
     if last is None or form.function or last.observation.unmet != "check":
         return ""
-    name = form.names[-1]
-    type_ = dict(last.observation.names).get(name, "")
-    template = best_conversion(task.text, type_)
-    code = f"{last.candidate.code}\n{name} = {template.format(x=name)}"
-    return code if template and code not in {item.candidate.code for item in attempts} else ""
+    name, code = form.names[-1], last.candidate.code
+    template = best_conversion(task.text, dict(last.observation.names).get(name, ""))
+    if not template:
+        return ""
+    bases = {item.base for item in ranked if item.code == code}
+    known = (item.code for item in ranked if item.base in bases and not item.is_unconverted)
+    converted = next(known, f"{code}\n{name} = {template.format(x=name)}")
+    return converted if converted not in {item.candidate.code for item in attempts} else ""
 
 
 def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:

@@ -256,7 +256,9 @@ async def test_it_gives_up_when_programs_keep_failing_the_check():
     ("wording", "type_", "converted"),
     [
         ("store the list in `m`", "generator", "m = list(m)"),
-        ("store it in `m`", "dict_keys", "m = list(m)"),
+        ("store the list in `m`", "dict_keys", "m = list(m)"),
+        ("store it in `m`", "generator", "m = list(m)"),
+        ("store it in `m`", "numpy.ndarray", ""),
         ("store it as a set in `m`", "nets.views.NodeView", "m = set(m)"),
         ("store it as a dict in `m`", "zip", "m = dict(m)"),
         ("store the number of values in `m`", "generator", "m = len(list(m))"),
