@@ -25,6 +25,7 @@ from exploracoder_jupyter.knowledge.search.query_terms import (
     drop_filler_words,
     drop_library_names,
     find_named_apis,
+    replace_adverbs,
     synonyms,
 )
 from exploracoder_jupyter.knowledge.search.score_combination import (
@@ -109,7 +110,7 @@ class ApiIndex:
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         without_libraries = drop_library_names(query, self.names.libraries)
-        terms = drop_filler_words(without_libraries, self.names.terms)
+        terms = replace_adverbs(drop_filler_words(without_libraries, self.names.terms), self.names.terms)
         others = synonyms(terms)
         words = self.lexical.scores(terms) + score_combination.SYNONYM_WEIGHT * self.lexical.scores(others)
         most = self.lexical.highest_score(terms) or self.lexical.highest_score(others) or 1

@@ -30,6 +30,8 @@ _FILLER_WORDS = """
     result say secondly seem shorthand simple simplest simply solution solve someone something specially specific
     suggest task tell thank tried try two understand want way wonder work
     """.split()  # noqa: SIM905
+_ADVERB_ENDINGS = (("ically", "ic"), ("ally", "al"), ("ily", "y"), ("bly", "ble"), ("ly", ""))
+"""Endings of adverbs with those of their adjectives, from which stemming does not remove them."""
 _FILLER_STEMS = frozenset(map(stem, _FILLER_WORDS))
 
 
@@ -57,6 +59,19 @@ def drop_filler_words(query: str, name_terms: Collection[str]) -> str:
     filler = _FILLER_STEMS.difference(name_terms)
     rest = re.sub(r"[A-Za-z]+", lambda word: " " if stem(word[0].lower()) in filler else word[0], query)
     return rest if tokens(rest) else query
+
+
+def replace_adverbs(query: str, name_terms: Collection[str]) -> str:
+    """Replace adverbs that no API has in its name by the adjectives that some have: "safely" by "safe"."""
+
+    def adjective(word: re.Match[str]) -> str:
+        adverb = word[0].lower()
+        if stem(adverb) in name_terms:
+            return word[0]
+        forms = (adverb.removesuffix(end) + instead for end, instead in _ADVERB_ENDINGS if adverb.endswith(end))
+        return next((form for form in forms if stem(form) in name_terms), word[0])
+
+    return re.sub(r"[A-Za-z]{3,}ly\b", adjective, query)
 
 
 def synonyms(query: str) -> str:

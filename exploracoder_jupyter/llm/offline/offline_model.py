@@ -19,11 +19,13 @@ import anyio.to_thread
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import ApiDoc, Experience, Task, Usage
 from exploracoder_jupyter.llm.offline.candidate_proposals import propose_candidates
+from exploracoder_jupyter.llm.offline.drafting.result_conversions import best_conversion
 from exploracoder_jupyter.llm.offline.drafting.solution_programs import Variant, solution_variants
 from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool, find_named_apis
 from exploracoder_jupyter.llm.offline.inputs.existing_variables import state_variables
 from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
 from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
+from exploracoder_jupyter.llm.offline.inputs.wanted_result import solution_form
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Knowledge, ModelRequest, Reply
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
@@ -117,7 +119,8 @@ class OfflineModel:
             completed = sum(not _crashed(item) for item in attempts)
             if is_late or len(attempts) >= most or completed >= _MAX_FAILED_CHECKS:
                 return []
-        code = next_program(await self._variants(inputs), attempts)
+        ranked = await self._variants(inputs)
+        code = converted_program(inputs.task, ranked, attempts) or next_program(ranked, attempts)
         return [_fence(code)] if code else []
 
     async def _variants(self, inputs: SolveInputs | RepairInputs) -> list[Variant]:
@@ -138,6 +141,24 @@ class OfflineModel:
             for variable in state_variables(experience)[:2]:
                 await pool.search(f"{variable.shape.rpartition('.')[2]} {' '.join(Goal.of(text).words)}", _RESULTS)
         return pool
+
+
+def converted_program(task: Task, ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:
+    """Return the last program with its result converted to the kind that the task stores; empty if that is no remedy.
+
+    It is one if the program ran, its check failed, and its result is of another kind: a generator instead of a list.
+    """
+    form, last = solution_form(task), attempts[-1] if attempts else None
+    if last is None or form.function or last.observation.unmet != "check":
+        return ""
+    name, code = form.names[-1], last.candidate.code
+    template = best_conversion(task.text, dict(last.observation.names).get(name, ""))
+    if not template:
+        return ""
+    bases = {item.base for item in ranked if item.code == code}
+    known = (item.code for item in ranked if item.base in bases and not item.is_unconverted)
+    converted = next(known, f"{code}\n{name} = {template.format(x=name)}")
+    return converted if converted not in {item.candidate.code for item in attempts} else ""
 
 
 def next_program(ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:

@@ -182,3 +182,20 @@ def test_a_synonym_finds_but_the_word_itself_counts_more():
 def test_an_api_whose_name_the_query_spells_in_words_comes_first():
     apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
     assert search(ApiIndex.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("read a document safely", "q.safe_read"),
+        ("order the nodes topologically", "q.topological_sort"),
+        ("totals monthly", "q.month_totals"),
+        ("apply a function", "q.apply"),
+    ],
+)
+def test_an_adverb_finds_the_adjective_in_a_name(query, wanted):
+    texts = {"read": "Read a document.", "full_read": "Read a document.", "safe_read": "Read a document."}
+    texts |= {"sort": "Order the nodes.", "topological_sort": "Order the nodes.", "app": "A thing.", "apply": "Do it."}
+    texts |= {"totals": "Sums.", "day_totals": "Sums.", "month_totals": "Sums."}
+    index = ApiIndex.build([api(f"q.{name}", text) for name, text in texts.items()])
+    assert search(index, query)[0] == wanted

@@ -252,6 +252,31 @@ async def test_it_gives_up_when_programs_keep_failing_the_check():
     assert reply.problem == "empty"
 
 
+@pytest.mark.parametrize(
+    ("wording", "type_", "converted"),
+    [
+        ("store the list in `m`", "generator", "m = list(m)"),
+        ("store the list in `m`", "dict_keys", "m = list(m)"),
+        ("store it in `m`", "generator", "m = list(m)"),
+        ("store it in `m`", "numpy.ndarray", ""),
+        ("store it as a set in `m`", "nets.views.NodeView", "m = set(m)"),
+        ("store it as a dict in `m`", "zip", "m = dict(m)"),
+        ("store the number of values in `m`", "generator", "m = len(list(m))"),
+        ("store it in `m`", "list", ""),
+        ("store it in `m`", "int", ""),
+    ],
+)
+async def test_a_result_of_another_kind_is_converted_first(wording, type_, converted):
+    task = replace(TASK, text=f"Compute the median of [7, 1, 4]; {wording}")
+    attempt = tried("m = made()", error=ErrorInfo("AssertionError", ""), unmet="check")
+    attempt = replace(attempt, observation=replace(attempt.observation, names=(("m", type_),)))
+    [reply] = await ask("repair", RepairInputs(task, STATISTICS, (), (attempt,)))
+    if converted:
+        assert parse_code(reply.text) == f"m = made()\n{converted}"
+    else:
+        assert "made()" not in reply.text
+
+
 async def test_the_check_is_not_read_for_its_values():
     plain, revealing = (
         Task(TASK.text, ("statistics",), check=check) for check in ("assert m == 4", "assert m == 'secret'")

@@ -60,6 +60,7 @@ def test_the_metadata_holds_what_is_needed_to_run_again():
         "libraries": ["networkx"],
         "uses": [],
         "setup": "",
+        "variables": [],
     }
     assert facts["environment"]["packages"] == ["networkx==3.6.1", "numpy==2.3.0"]
     assert facts["libraries"] == [{"name": "networkx", "distribution": "networkx", "version": "3.6.1"}]

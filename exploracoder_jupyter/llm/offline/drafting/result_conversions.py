@@ -6,6 +6,10 @@ import re
 
 from exploracoder_jupyter.llm.offline.inputs.value_kinds import kinds_of
 
+_GENERATORS = frozenset({"generator", "map", "filter", "zip", "enumerate", "reversed"})
+_LAZY = re.compile(rf"\A(?:{'|'.join(_GENERATORS)}|\w*(?:iterator|iterable|keys|values|items|view))\Z")
+_REQUESTED = 0.35
+"""The cost of leaving a result as it is where the wording requests a conversion."""
 IDENTITY = "{x}"
 """A conversion is a template in which `{x}` stands for the result; this one leaves it as it is."""
 
@@ -31,10 +35,23 @@ def find_conversions(text: str, type_: str) -> dict[str, float]:
     requested = [template for template in requested if _is_applicable(template, type_)]
     is_lazy = kinds_of(type_) == {"sequence"} and not type_.startswith(("list", "tuple", "set", "str"))
     found = {template: 0.02 * rank for rank, template in enumerate(requested)}
-    found[IDENTITY] = 0.35 if requested else 0.2 if is_lazy else 0.0
+    found[IDENTITY] = _REQUESTED if requested else 0.2 if is_lazy else 0.0
     if not requested and (is_lazy or not type_):
         found["list({x})"] = 0.05 if is_lazy else 0.5
     return found
+
+
+def best_conversion(text: str, type_: str) -> str:
+    """Return the conversion of a generator, a view or the like to what the wording stores: a list, set, dict or number.
+
+    Empty for a value of any other type, and for one that may be wanted as it is.
+    """
+    name = type_.rpartition(".")[2]
+    found = find_conversions(text, name) if _LAZY.search(name.lower()) else {}
+    best = min((template for template in found if template != IDENTITY), key=found.__getitem__, default="")
+    is_requested = found.get(IDENTITY, 0.0) >= _REQUESTED
+    # a generator equals no literal, and has no length
+    return best.replace("len({x})", "len(list({x}))") if is_requested or name in _GENERATORS else ""
 
 
 def _is_applicable(template: str, type_: str) -> bool:
