@@ -51,7 +51,7 @@ def walk(
         if missing and _walk_stubs(name, emit):
             return True
         detail, paths = f"{type(error).__name__}: {error}", _missing_paths(error)
-        emit({"error": "import", "library": name, "detail": detail, "missing": paths})
+        emit({"error": "import", "library": name, "detail": detail, **({"missing": paths} if paths else {})})
         return False
     scope = Scope(name, beside, root=library_root(module, name))
     walker = ApiWalker(scope, seconds=seconds, emit=emit, without=without)
