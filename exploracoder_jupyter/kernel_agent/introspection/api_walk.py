@@ -58,7 +58,8 @@ def walk(
             return True
         late = isinstance(error, TimeoutError) and time.monotonic() - began >= limit
         why = f"its import did not end within {limit:g} s" if late else f"{type(error).__name__}: {error}"
-        emit({"error": "import", "library": name, "detail": why, "missing": _missing_paths(error)})
+        paths = _missing_paths(error)
+        emit({"error": "import", "library": name, "detail": why, **({"missing": paths} if paths else {})})
         return False
     emit({"imported": True})
     scope = Scope(name, beside, root=library_root(module, name))
