@@ -227,4 +227,4 @@ def test_what_a_library_leaves_running_does_not_hold_the_walk_up(installed):
 def test_a_module_can_be_left_out(installed):
     lines = walk(installed, "forge", "--without", "forge.tools")
     assert "forge.tools.hammer" not in apis(lines)
-    assert lines[-1]["library"]["skipped"] == 1
+    assert lines[-1]["library"]["unimported"] == [["forge.tools", "it ends the interpreter"]]
