@@ -68,7 +68,7 @@ def make_environment(folder, wheels):
     else:
         mine = [folder / "bin" / "python", "-m", *pip[2:], "uninstall", "--yes", "exploracoder-jupyter"]
         subprocess.run(mine, check=True)
-    install(folder, f"{wheel}[lab,repo,widgets]", "notebook>=7.5", "pandas", "pytest")
+    install(folder, f"{wheel}[lab,repo,widgets]", "notebook>=7.5", "pandas", "polars", "pytest")
 
 
 @pytest.fixture(scope="package")
@@ -161,9 +161,9 @@ def play(stage, request):
     """Puts a play on the stage under the test's name, which is the model's name in a cell."""
     opened = []
 
-    def put(*scenes, solution="print('solved')", name=""):
+    def put(*scenes, name="", **more):
         name = name or f"{request.node.name.removeprefix('test_')}-{len(opened)}"
-        opened.append(stage.put(Play(name, list(scenes), solution)))
+        opened.append(stage.put(Play(name, list(scenes), **more)))
         return opened[-1]
 
     yield put

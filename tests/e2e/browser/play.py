@@ -70,6 +70,8 @@ class Play:
     name: str
     scenes: list[Scene]
     solution: str = "print('solved')"
+    repaired: str = ""
+    """The program of repairs; empty: the solution."""
     pause: float = 0.0
     """Seconds before each choice."""
     url: str = ""
@@ -113,6 +115,8 @@ class Play:
             return [_block(code) for code in self._snippets(scene, prompt)]
         if step == "debug":
             return [_block(scene.mended)]
+        if step == "repair" and self.repaired:
+            return [_block(self.repaired)]
         return [_block(self.solution) if step in ("solve", "repair") else "A library."]
 
     def _snippets(self, scene, prompt):
