@@ -115,7 +115,7 @@ def test_a_trace_that_cannot_be_written_is_refused(tmp_path, ordinary_user, out,
         check_trace_folder(settings, tmp_path / beside)
 
 
-def test_a_run_in_a_read_only_folder_starts_nothing(tmp_path, ordinary_user, monkeypatch, capsys):
+def test_a_read_only_folder_starts_no_run(tmp_path, ordinary_user, monkeypatch, capsys):
     tmp_path.chmod(0o555)
     monkeypatch.chdir(tmp_path)
     assert main(["run", "-t", "x", "--library", "statistics", "--model", "offline"]) == 2

@@ -144,7 +144,7 @@ async def test_a_program_that_exits_reaches_its_check(end):
     assert seen["s1"].ran and "sys.exit" in seen["s1"].note
 
 
-async def test_a_program_that_exits_too_early_fails_its_check():
+async def test_an_early_exit_fails_the_check():
     _, ending = await ran(answers(solve="import sys\nsys.exit(0)\nroot = 4"), check="assert root == 4")
     assert ending.verdict.outcome == "unsolved"
 
