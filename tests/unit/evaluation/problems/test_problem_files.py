@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import pytest
@@ -13,6 +15,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import RepositoryTask
 from exploracoder_jupyter.evaluation.problems.problem import Problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problems.problem_rows import RepositoryRow
 
 ROW = {"id": "a", "task": "Add two numbers.", "libraries": ["math"], "tests": ["assert add(1, 2) == 3"]}
 FIELDS = st.sampled_from([*ROW, "prompt", "test", "task_id", "canonical_solution", "code_context", "metadata"])
@@ -108,3 +111,12 @@ def test_a_problem_in_a_repository_names_a_definition_that_is_there(tmp_path):
     assert problem.folder == tmp_path / "shop" and problem.repository == RepositoryTask("cart.py::Cart", ("tests",))
     message = _message(_write(tmp_path, {**row, "target": "cart.py::Crat"}, {**row, "id": "b", "libraries": ["math"]}))
     assert "line 1: cart.py has no Crat." in message and "line 2: The field 'libraries' is unknown." in message
+
+
+def test_the_problems_of_published_packages_name_pinned_ones():
+    folder = Path(__file__).parents[4] / "benchmarks" / "problems"
+    packages = runpy.run_path(str(folder / "published_packages.py"))["PACKAGES"]
+    rows = [RepositoryRow.model_validate_json(line) for line in (folder / "published.jsonl").read_text().splitlines()]
+    used = {row.repository.removeprefix("published/") for row in rows}
+    assert used == {name.replace("==", "-") for name in packages} and len(rows) == len({row.id for row in rows}) == 12
+    assert all(len(digest) == 64 for digest in packages.values())
