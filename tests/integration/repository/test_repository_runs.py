@@ -108,7 +108,7 @@ def test_a_target_that_every_test_needs_is_written(tmp_path, monkeypatch, shown)
     assert "'Cart' object has no attribute 'insert'" in model.requests[1].messages[-1].content
 
 
-def test_attempts_do_not_see_what_tests_of_others_write(tmp_path, monkeypatch):
+def test_attempts_do_not_see_others_written_files(tmp_path, monkeypatch):
     writing = "from pathlib import Path\n\ndef test_file():\n    with Path('src/shop/made.py').open('x') as file:\n"
     files = {"src/shop/cart.py": None, "tests/test_file.py": f"{writing}        file.write('x = 1')\n"}
     folder = write_shop(tmp_path / "repository", **files)
@@ -118,7 +118,7 @@ def test_attempts_do_not_see_what_tests_of_others_write(tmp_path, monkeypatch):
     assert contents(folder) == before
 
 
-def test_a_repository_that_cannot_start_for_another_reason_is_refused(tmp_path, monkeypatch):
+def test_repository_not_starting_otherwise_is_refused(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     (folder / "conftest.py").write_text("from shop.nothing import Thing\n")
     with pytest.raises(UsageError, match=r"ModuleNotFoundError: No module named 'shop.nothing'"):
@@ -254,7 +254,7 @@ def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_p
 BASE = "class Base:\n    def offer(self, price: int) -> str: ...\n"
 
 
-def test_classes_of_other_packages_are_read_where_tests_run(tmp_path):
+def test_other_packages_are_read_where_tests_run(tmp_path):
     venv.create(tmp_path / "other")
     [site] = (tmp_path / "other").glob("lib/python*/site-packages")
     (site / "outside.py").write_text(BASE)

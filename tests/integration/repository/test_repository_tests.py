@@ -62,7 +62,7 @@ def test_last():
 """
 
 
-def test_a_hang_or_a_crash_costs_only_its_test(tested):
+def test_hang_or_crash_costs_only_its_test(tested):
     report = tested({"test_hang.py": HANGING}, each=3)
     slow, passed = dict.fromkeys(("test_deadlock", "test_loop"), "slow"), dict.fromkeys(("test_first",), "passed")
     assert outcomes(report) == {
@@ -78,7 +78,7 @@ def test_a_hang_or_a_crash_costs_only_its_test(tested):
     assert "in test_deadlock" in texts["test_deadlock"] and "_pytest" not in texts["test_deadlock"]
 
 
-def test_what_no_time_is_left_for_is_not_called_wrong(tested):
+def test_tests_without_time_are_not_called_wrong(tested):
     text = "import time\n\n" + "".join(f"def test_{n}():\n    time.sleep(1)\n\n" for n in range(99))
     report = tested({"test_slow.py": text}, seconds=4, each=2)
     found = outcomes(report)
@@ -87,12 +87,12 @@ def test_what_no_time_is_left_for_is_not_called_wrong(tested):
 
 
 @pytest.mark.parametrize("where", ["test_a.py", "conftest.py"])
-def test_a_file_that_hangs_while_it_is_imported_is_named(tested, where):
+def test_file_hanging_at_import_is_named(tested, where):
     report = tested({where: "import time\n\ntime.sleep(1000)\n", "test_b.py": "def test(): pass\n"}, seconds=3, each=3)
     assert not report.complete and ("did not end" in report.counts or [item.id for item in report.failed] == [where])
 
 
-def test_a_thread_that_keeps_pytest_alive_is_no_success(tested):
+def test_thread_keeping_pytest_alive_is_no_success(tested):
     text = "import threading, time\n\ndef test():\n    threading.Thread(target=time.sleep, args=(1000,)).start()\n"
     report = tested({"test_thread.py": text}, each=2)
     assert report.passed and not report.complete and "did not end after the last test" in report.problem
@@ -110,7 +110,7 @@ PASSING = "def test_one():\n    pass\n\n\ndef test_two():\n    assert 1 == 2\n\n
         ("--doctest-modules", False),
     ],
 )
-def test_options_of_the_repository_neither_stop_nor_hide_tests(tested, options, dropped):
+def test_repository_options_neither_stop_nor_hide_tests(tested, options, dropped):
     report = tested({"pytest.ini": f"[pytest]\naddopts = {options}\n", "test_all.py": PASSING})
     assert len(report.passed) == 2 and report.counts == "1 of 3 tests failed" and report.options_dropped == dropped
     assert "assert 1 == 2" in report.failed[0].text
@@ -136,7 +136,7 @@ def test_why_pytest_does_not_start_is_told(tested, files, words):
 
 
 @pytest.mark.parametrize("place", ["", "src/", "lib/"])
-def test_the_repository_is_tested_and_not_what_is_installed(tested, tmp_path, monkeypatch, place):
+def test_repository_is_tested_not_what_is_installed(tested, tmp_path, monkeypatch, place):
     (tmp_path / "installed" / "shop").mkdir(parents=True)
     (tmp_path / "installed" / "shop" / "__init__.py").write_text("where = 'installed'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))

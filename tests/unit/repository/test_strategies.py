@@ -142,7 +142,7 @@ async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_
     assert second.repairs == first.id
 
 
-async def test_the_latest_attempt_and_the_first_failure_are_whole(solved):
+async def test_latest_attempt_and_first_failure_are_whole(solved):
     methods = "".join(f"    def step_{n}(self):\n        return {'y' * 60!r}\n\n" for n in range(150))
     attempt = f"{IMPORTS}\n\nclass Cart(Container):\n{methods}"
     body = "\n".join(f"    value_{n} = cart.step_{n}()" for n in range(150))
@@ -227,7 +227,7 @@ CONFTEST = (
         _ended(5, "no tests ran", [row("tests/test_cart.py", "skipped", "could not import 'shop.cart'", "collect")]),
     ],
 )
-async def test_what_fails_for_want_of_the_target_is_expected(solved, before):
+async def test_failing_for_want_of_the_target_is_expected(solved, before):
     result, *_ = await solved(rrr, [fenced(RIGHT)], [before, PASSED])
     assert result.verdict.outcome == "solved"
 
@@ -247,21 +247,21 @@ async def test_tests_that_lack_something_are_not_counted(solved):
     assert all(item["id"] in notice for item in lacking) and own["id"] not in notice
 
 
-async def test_tests_of_the_target_that_lack_a_module_end_the_run(solved):
+async def test_target_tests_lacking_a_module_end_the_run(solved):
     lacking = row("tests/test_cart.py", "failed", "E   ModuleNotFoundError: No module named 'redis'", "collect")
     for reports in ([[lacking, *PASSED]], [_ended(4, CONFTEST), [lacking, *PASSED]]):
         with pytest.raises(MissingRequirement, match="redis"):
             await solved(rrr, [fenced(RIGHT)], reports)
 
 
-async def test_tests_that_pass_before_are_told_to_show_little(solved, tmp_path):
+async def test_tests_passing_before_are_said_to_show_little(solved, tmp_path):
     task = RepositoryTask("src/shop/container.py::Container", ("tests",))
     code = "class Container:\n    pass"
     _, _, run, _ = await solved(rrr, [fenced(code)], [PASSED, PASSED], task)
     assert any("as Container is now" in event.text for event in happened(run, "notice"))
 
 
-async def test_the_time_for_all_tests_follows_from_the_time_before(solved):
+async def test_time_for_all_follows_from_time_before(solved):
     replies = [fenced(NO_TOTAL), "", "", fenced(NO_TOTAL + "\n"), "", "", fenced(RIGHT)]
     slow = {"rows": ONE_FAILED, "status": 1, "output": "", "seconds": 90.0}
     _, _, _, branch = await solved(rrr, replies, [[IMPORT_ERROR], slow, slow, PASSED], timeout=60.0)

@@ -84,7 +84,7 @@ def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index
     assert _inserted(index, "src/shop/late.py::New", "New = 1\nclass New:\n    y = second\n").endswith("y = second\n")
 
 
-def test_a_new_class_precedes_its_subclass_whatever_its_methods_use(index):
+def test_new_class_precedes_subclass_whatever_methods_use(index):
     text = "class Sub(New):\n    pass\n\n\nclass Helper:\n    pass\n"
     (index.root / "src/shop/late.py").write_text(text)
     code = "class New:\n    def make(self):\n        return Helper()"
@@ -193,7 +193,7 @@ def test_where_a_new_target_goes_is_not_claimed(index):
 FOR_TYPES = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from shop.catalogue import Catalogue\n"
 
 
-def test_imports_for_type_checkers_join_those_of_the_file(index):
+def test_type_checking_imports_join_those_present(index):
     code = (
         FOR_TYPES.replace("\n    from", "\n    from os import PathLike\n    from") + "\n\nclass New:\n    x: PathLike\n"
     )

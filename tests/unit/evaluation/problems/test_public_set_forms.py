@@ -179,7 +179,7 @@ def test_classes_of_repositories_are_read_with_both_descriptions(tmp_path, below
     assert "gone (" in notice and "old (" in notice and "does not exist" in notice
 
 
-def test_a_path_of_the_authors_leads_to_the_repository(tmp_path):
+def test_authors_path_leads_to_the_repository(tmp_path):
     _class_files(tmp_path)
     elsewhere = {**REPOSITORY_CLASS, "file": "/home/me/repos/shop/shop/cart.py"}
     (tmp_path / "python_data.json").write_text(json.dumps([elsewhere]))
