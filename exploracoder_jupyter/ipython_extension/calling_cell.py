@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +47,8 @@ def find_caller(shell: InteractiveShell) -> Caller:
     cell, ours = metadata.get("cellId"), metadata.get("exploracoder_jupyter")
     is_valid = isinstance(cell, str) and _CELL_ID.fullmatch(cell)
     notebook = find_notebook(shell)
-    is_console = not cell and notebook is None and bool(parent.get("content", {}).get("allow_stdin"))
+    unmarked = not cell and notebook is None and "google.colab" not in sys.modules
+    is_console = unmarked and bool(parent.get("content", {}).get("allow_stdin"))
     return Caller(
         jupyter=jupyter and not is_console,
         watched=bool(cell),

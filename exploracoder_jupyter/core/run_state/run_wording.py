@@ -24,7 +24,7 @@ OUTCOMES: dict[Outcome, str] = {
 _OUTCOME_WORDS = {"ok": "ran", "error": "failed", "timeout": "timed out", "check failed": "ran, but its check failed"}
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _MAX_RESULTS = 6
-_MAX_RESULT_LINES = 8
+_MAX_RESULT_LINES = 5
 _MAX_NOTE = 160
 """How many characters of an error or reason are shown."""
 

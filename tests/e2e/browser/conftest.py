@@ -68,7 +68,7 @@ def make_environment(folder, wheels):
     else:
         mine = [folder / "bin" / "python", "-m", *pip[2:], "uninstall", "--yes", "exploracoder-jupyter"]
         subprocess.run(mine, check=True)
-    install(folder, f"{wheel}[lab,repo,widgets]", "notebook>=7.5", "pandas", "polars", "pytest")
+    install(folder, f"{wheel}[lab,repo,widgets]", "notebook>=7.5", "pandas", "polars", "pytest", "xarray")
 
 
 @pytest.fixture(scope="package")
