@@ -79,7 +79,7 @@ def test_hang_or_crash_costs_only_its_test(tested):
 
 
 def test_tests_without_time_are_not_called_wrong(tested):
-    text = "import time\n\n" + "".join(f"def test_{n}():\n    time.sleep(1)\n\n" for n in range(99))
+    text = "import time\n\n" + "".join(f"def test_{n}():\n    time.sleep({patience(1)})\n\n" for n in range(99))
     report = tested({"test_slow.py": text}, seconds=4, each=2)
     found = outcomes(report)
     assert found["test_0"] == "passed" and found["test_98"] == "not run" and "failed" not in found.values()
