@@ -71,7 +71,7 @@ def execute(arguments: argparse.Namespace) -> int:
         from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
 
         output = outputs_as_text(solution_outputs(found.state))
-        print_summary(found.summary, output="\n\n".join(filter(None, (output, describe_results(found.state)))))
+        print_summary(found.summary, output=output, results=describe_results(found.state))
         if not sys.stderr.isatty():  # the live view has shown it
             print_note(f"Cost: {describe_usage(found.state)}.")
         if found.status == "stopped" and found.trace:

@@ -35,7 +35,7 @@ from exploracoder_jupyter.ipython_extension.browser.form_requests import FormReq
 from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
-from exploracoder_jupyter.ipython_extension.mentioned_variables import describe_variables
+from exploracoder_jupyter.ipython_extension.mentioned_variables import bound_names, describe_variables
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
 from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
@@ -153,7 +153,7 @@ class Commands:
         call = request.call
         offered = not (refused or call.repo) and sandbox.state != "fresh"
         live = make_offer(self._shell) if offered else None
-        variables = [] if refused or call.repo else self._describe_variables(request)
+        variables = [] if refused or call.repo else self._describe_variables(request, caller.cell)
         sent, why = Sending(), reason_not_forked(live, sandbox)
         if variables and why:
             space = self._shell.user_ns
@@ -189,13 +189,22 @@ class Commands:
         )
         return order, not why
 
-    def _describe_variables(self, request: _Request) -> list[UserVariable]:
-        """Describe the variables that the run is about; a replay has those of the recorded run."""
+    def _describe_variables(self, request: _Request, cell: str | None) -> list[UserVariable]:
+        """Describe the variables that the run is about; a replay has those of the recorded run.
+
+        What an earlier solution of this task made is a result, however the task words it.
+        """
         call, space = request.call, self._shell.user_ns
         if unknown := [name for name in call.uses if name not in space]:
             raise UsageError(f"--use: There is no variable {unknown[0]!r}.")
         text, check = ("", None) if call.replay else (request.task, call.check)
         found = describe_variables(text, check, call.uses, space, hidden=self._shell.user_ns_hidden)
+        made: set[str] = set()
+        for run in self.runs.all:
+            if run.state.task.text == request.task or (cell and run.live.context.cell == cell):
+                given = {one.name for one in run.state.task.variables if one.given}
+                made |= bound_names(run.state.offered_solution or "") - given
+        found = [replace(one, given=one.given and one.name not in made) for one in found]
         return [one for one in found if one.name != call.solution_name]
 
     def _follow(self, run: Run, *, background: bool, forked: bool) -> None:

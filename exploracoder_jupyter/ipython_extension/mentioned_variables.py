@@ -56,8 +56,8 @@ def describe_variables(
 def _is_given(task: str, name: str, value: object, mentioned: bool, uses: Collection[str]) -> bool:
     if not mentioned:
         return name in uses
-    mention = classify_mention(task, name)
-    return mention == "given" or (mention == "perhaps" and (name in uses or type(value).__module__ != "builtins"))
+    mention, is_data = classify_mention(task, name), _module_of_class(type(value)) != "builtins"
+    return mention == "given" or (mention == "perhaps" and (name in uses or is_data))
 
 
 def find_replaced(code: str, namespace: Mapping[str, object], *, hidden: Mapping[str, object]) -> list[str]:

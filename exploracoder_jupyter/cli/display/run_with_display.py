@@ -65,8 +65,8 @@ def progress_listener() -> Iterator[Callable[[Record], None]]:
         yield EventLines(print_note)
 
 
-def print_summary(summary: Mapping[str, JsonValue], *, output: str = "") -> None:
-    """Print the verdict, the solution with its output if there is one, and the path of the trace."""
+def print_summary(summary: Mapping[str, JsonValue], *, output: str = "", results: str = "") -> None:
+    """Print the verdict, the solution with its output and results if there are any, and the path of the trace."""
     from exploracoder_jupyter.core.run_state import RunState, with_summary
 
     solution = with_summary(RunState(), summary).offered_solution
@@ -78,7 +78,8 @@ def print_summary(summary: Mapping[str, JsonValue], *, output: str = "") -> None
     elif solution:
         print_result("")
         print_code(solution)
-        print_result(f"\nOutput:\n{output}\n" if output else "")
+        shown = [f"\n{heading}:\n{text}" for heading, text in (("Output", output), ("Results", results)) if text]
+        print_result("\n".join([*shown, ""]))
     if summary.get("trace_problem"):
         print_note(str(summary["trace_problem"]))
     elif summary.get("trace"):

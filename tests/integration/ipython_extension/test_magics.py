@@ -499,6 +499,16 @@ def test_the_engine_receives_the_variables_that_the_task_mentions(forkable):
     assert forkable.order()["uses"] == []
 
 
+def test_what_an_earlier_solution_made_is_not_given(forkable):
+    forkable.run("answer = 42; table = (1, 2)")
+    task = "%%explora quick --state live\n`answer` is the length of `table`."
+    for given in (["answer", "table"], ["table"]):  # the solution of the first run makes `answer`
+        assert forkable.run(task)[0]["status"] == "ok"
+        assert [one["name"] for one in forkable.order()["mentioned"] if one["given"]] == given
+        forkable.shows("Unchecked")
+        (forkable.folder / "order.json").unlink()
+
+
 def test_a_cell_in_the_background_returns_when_the_kernel_was_forked(forkable):
     forkable.run("x = 1")
     explore = forkable.send("%%explora forks-late --state live\ntask", cell="cell-1")
