@@ -78,7 +78,9 @@ os.chdir(BASE)
 for entry in os.listdir("."):
     shutil.rmtree(entry) if os.path.isdir(entry) and not os.path.islink(entry) else os.remove(entry)
 open("spoiled.txt", "w").write("spoiled"); open("data.csv", "w").write("spoiled")
-for folder, _, entries in os.walk(tempfile.gettempdir()):
+for folder, folders, entries in os.walk(tempfile.gettempdir()):
+    if not os.access(folder, os.W_OK):  # an environment below it, which is shown read-only
+        folders.clear(); continue
     for entry in entries:
         with contextlib.suppress(OSError): open(os.path.join(folder, entry), "w").write("spoiled")
 random.seed(99); np.random.seed(99); plt.close("all"); plt.rcParams["lines.linewidth"] = 99
