@@ -67,9 +67,8 @@ it('formulas in the last words of a card stay text', () => {
   const activity = 'It stopped at $\\style{x}{y}$.';
   writeFinalStatus(book, runView({ status: 'stopped', activity }));
   const data = outputs()[1].data as Record<string, string>;
-  const shown = document.createElement('div');
-  shown.innerHTML = data['text/html'];
-  expect(shown.textContent).toBe(activity);
+  const page = new DOMParser().parseFromString(data['text/html'], 'text/html');
+  expect(page.body.textContent).toBe(activity);
   const mark = '<span>$</span>';
   expect(data['text/html']).toContain(
     `${mark}<span>\\</span>style{x}{y}${mark}`
