@@ -54,7 +54,7 @@ def refuse_invented(task: Task, code: str, observation: Observation) -> Observat
     listed = ", ".join(f"`{name}`" for name in names)
     message = (
         f"The program makes up {listed}, which the task treats as given: {'it is' if len(names) == 1 else 'they are'} "
-        "the user's data. Use what exists, and never assign anything else to that name."
+        "the user's data. Use what exists; you may change it, but not put data of your own in its place."
     )
     if not (observation.ran or observation.unmet):
         return replace(observation, note=f"{observation.note} {message}".strip())
