@@ -20,6 +20,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import choose_inspector
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import remedy_for_isolation
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 
@@ -69,7 +70,7 @@ async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str
         return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
     if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
-        problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
+        problems.append({"what": what, "remedy": remedy_for_isolation()})
     # where siblings can be forked, a notebook's kernel can be too
     forked = "fresh; in a notebook also live, if nothing in its kernel prevents it"
     state = forked if found.branching == "fork" else found.state or "fresh"
