@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.e2e.browser.accessibility import CARD, violations_by_theme
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
@@ -135,6 +137,7 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     tab.shot("card-unsolved")
 
 
+@pytest.mark.full
 def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     gate = script.hold("propose", SECOND)

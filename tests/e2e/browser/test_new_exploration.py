@@ -56,6 +56,7 @@ def suggests(tab, root):
     return root.get_by_role("option", name="statistics").is_visible()
 
 
+@pytest.mark.full
 def test_nothing_serious_is_found_by_axe_in_the_form(tab, server):
     empty(tab, server, "axe.ipynb")
     root = tab.sidebar.open().root

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.e2e.browser.lab import metadata, of_role, text
 from tests.e2e.browser.stories import SECOND, start_run, two_scenes
 from tests.patience import is_over
@@ -9,6 +11,7 @@ from tests.patience import is_over
 OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
 
 
+@pytest.mark.full
 def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, server, play):
     """Issue 14, item 21: the links were lost until the kernel was restarted."""
     script = play(*two_scenes())

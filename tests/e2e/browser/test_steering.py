@@ -1,5 +1,7 @@
 """What the user asks for in the sidebar is acknowledged at once and happens, whatever the kernel is busy with."""
 
+import pytest
+
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, source, text
 from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
@@ -61,6 +63,7 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     notebook.until_ended()
 
 
+@pytest.mark.full
 def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server, play):
     """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
     tab = tabs()
