@@ -99,7 +99,7 @@ class Task:
     solution_name: str | None = None
     """Name of the function that the solution must define (`--name`)."""
     setup: str = ""
-    """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is no part
+    """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is not part
     of the solution."""
     repository: RepositoryTask | None = None
     """Set if the solution is a class or function of a repository."""

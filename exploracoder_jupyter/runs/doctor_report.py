@@ -120,7 +120,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -> dict[str, JsonValue]:
     """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems.
 
-    A built-in one whose extra is not installed is no problem: it names the extra when it is used.
+    A built-in one whose extra is not installed is not a problem: it names the extra when it is used.
     """
     found = {group: list(registered(group)) for group in GROUPS}
     for plugin in (plugin for group, known in found.items() if group != "summarizers" for plugin in known):

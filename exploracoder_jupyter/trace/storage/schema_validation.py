@@ -41,9 +41,9 @@ def _format_problems(notebook: NotebookNode) -> Iterator[str]:
             warnings.simplefilter("ignore")  # about ids that it adds to cells without one
             nbformat.validate(notebook)
     except nbformat.ValidationError as error:
-        yield f"It is no valid notebook: {_clip(str(error.message))}."
+        yield f"Not a valid notebook: {_clip(str(error.message))}."
     except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # not a notebook at all
-        yield "It is no valid notebook: its parts are of other kinds."
+        yield "Not a valid notebook."
 
 
 def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:

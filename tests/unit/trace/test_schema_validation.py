@@ -49,7 +49,7 @@ def test_problems_are_reported_with_their_place():
     notebook.cells[2].metadata.exploracoder_jupyter["role"] = "hero"
     notebook.cells[3].cell_type = "poem"
     found = "\n".join(find_problems(notebook))
-    assert "It is no valid notebook" in found
+    assert "Not a valid notebook" in found
     assert "'task' is a required property" in found
     assert "'shiny' was unexpected" in found
     assert "metadata, records.3.event.apis: 'many' is not of type 'integer'." in found
