@@ -60,7 +60,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
     [selected] = [id for id, one in candidates(notebook.cells()).items() if metadata(one).get("selected")]
     board = opened(tab)
     board.until_focused(selected)
-    assert board.root.get_by_text("Same result: 2 candidates").is_visible()
+    board.root.get_by_text("Same result: 2 candidates").wait_for()
     assert board.order()[:2] == ["1.1", "1.3"]
 
     board.press("Home")

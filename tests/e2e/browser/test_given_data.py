@@ -88,5 +88,5 @@ def test_what_takes_a_pickle_is_asked_about_first(tab, server, play):
     notebook.until_ended()
     (solution,) = of_role(notebook.cells(), "solution")
     assert source(solution) == OF_LEDGER
-    assert "total 3.75" in Card(notebook).root.inner_text()
+    tab.until(lambda: "total 3.75" in Card(notebook).root.inner_text(), "the result")
     assert "UsageError" not in text(notebook.cells()[2])

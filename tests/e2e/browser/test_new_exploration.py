@@ -32,7 +32,7 @@ def test_by_keyboard_alone_from_an_empty_notebook_to_a_finished_exploration(tab,
     tab.shot("entry-form")
     keys.press("ArrowDown")
     keys.press("Enter")
-    assert library.input_value() == "statistics"
+    tab.until(lambda: library.input_value() == "statistics", "the chosen library")
     keys.press("Tab")
     keys.type(TASK)
     keys.press("Tab")
@@ -117,8 +117,9 @@ def test_a_comment_is_explored(tab, server):
     root = tab.sidebar.root
     task = root.get_by_label("Task", exact=True)
     task.wait_for()
-    assert task.input_value() == "Take the median\nof [7, 1, 3]."
-    assert root.get_by_role("combobox", name="Library").input_value() == "statistics"
+    tab.until(lambda: task.input_value() == "Take the median\nof [7, 1, 3].", "the task")
+    library = root.get_by_role("combobox", name="Library")
+    tab.until(lambda: library.input_value() == "statistics", "the library")
 
 
 def test_a_kernel_without_the_extension_is_offered_to_load_it(tab, server):
@@ -141,7 +142,7 @@ def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play)
     notebook.until_ended()
     tab.sidebar.open().button("Follow up…").click()
     root = tab.sidebar.root
-    assert "middle = 20" in root.get_by_label("Starts from").input_value()
+    tab.until(lambda: "middle = 20" in root.get_by_label("Starts from").input_value(), "the setup")
     root.get_by_label("Task", exact=True).fill("Double it as `twice`.")
     tab.shot("entry-follow-up")
     then = play(Scene("Double it.", ["twice = middle * 2\nprint(twice)"]), solution="twice = middle * 2", name="then")

@@ -43,5 +43,5 @@ def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(
     announced = tab.sidebar.open().root.get_by_role("alert")
     message = announced.inner_text().removeprefix("Failed. ")
     assert message and message in shown.inner_text()
-    assert "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text()
+    tab.until(lambda: "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text(), "the state")
     assert not of_role(notebook.cells(), "plan") and not metadata(notebook.cells()[1])

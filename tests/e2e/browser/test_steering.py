@@ -145,7 +145,7 @@ def test_the_user_explores_step_by_step_while_a_whole_program_is_tried(tab, serv
     tab.shot("effort-direct")
     tab.sidebar.open().button("Explore step by step").click()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
-    assert not tab.sidebar.button("Explore step by step").is_visible()
+    tab.sidebar.button("Explore step by step").wait_for(state="hidden")
     program.open()
     cells = notebook.until_ended()
     assert "You chose to explore." in source(of_role(cells, "plan")[0])
