@@ -41,7 +41,7 @@ class Retrieval(Section):
         tuple[str, ...],
         Setting(
             "documentation in addition to the library's own, or of a library that is not installed: a file, a folder "
-            "or a .zip of Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures"
+            "or a .zip of Markdown, reST, HTML, notebooks, objects.inv or signatures"
         ),
         Option(metavar="PATH", reading=True),
     ] = ()
