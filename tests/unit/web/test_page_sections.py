@@ -96,7 +96,8 @@ def test_sphinx_documentation_names_its_apis():
     [section] = page(SPHINX, "https://numpy.org/doc/stable/reference/generated/numpy.squeeze.html").sections
     assert section.text == (
         f"```python\nnumpy.squeeze(a, axis=None)\n```\n\nRemove axes of length one from a.\n\n{PROSE.strip()}"
-        "\n\nParameters\n    a : array_like\n        Input data.\n\n```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
+        "\n\nParameters\n    a : array_like\n        Input data.\n\n"
+        "```python\n>>> x = np.zeros((1, 3))\n>>> x.shape\n(1, 3)\n```"
     )
     assert (section.title, section.apis) == ("numpy.squeeze", ("numpy.squeeze",))
 
