@@ -38,9 +38,10 @@ def describe_difference(one: str, other: str) -> str:
     share = 1 - distance.histogram()[0] / (old.width * old.height)
     if share >= _SAME_SHARE:
         return f"{share:.1%} of the pixels differ"
-    strong = ImageOps.expand(distance.point(lambda value: 255 * (value > _STRONG)), border=_RADIUS)
-    most = strong.filter(ImageFilter.BoxBlur(_RADIUS)).getextrema()[1] / 255 * (2 * _RADIUS + 1) ** 2
-    return "a detail differs" if round(most) >= _DETAIL_PIXELS else ""
+    strong: Any = ImageOps.expand(distance.point(lambda value: 255 * (value > _STRONG)), border=_RADIUS)
+    share_of_square = strong.filter(ImageFilter.BoxBlur(_RADIUS)).getextrema()[1] / 255
+    pixels = round(share_of_square * (2 * _RADIUS + 1) ** 2)
+    return "a detail differs" if pixels >= _DETAIL_PIXELS else ""
 
 
 def _open(text: str) -> Any:
