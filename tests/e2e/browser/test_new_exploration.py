@@ -8,6 +8,7 @@ from tests.e2e.browser.accessibility import SIDEBAR, serious_violations, violati
 from tests.e2e.browser.lab import metadata, of_role, source
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import start_run, two_scenes
+from tests.unit.trace.views import whole_text
 
 LOAD = "%load_ext exploracoder_jupyter"
 TASK = "Compute the median of [7, 1, 3] and store it in `middle`"
@@ -194,5 +195,5 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     notebook.save()
     stored = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.body.outerHTML")
     kept = [*server.root.rglob("*.ipynb"), *(server.root.parent / "workspaces").rglob("*")]
-    assert not any(KEY in path.read_text() for path in kept if path.is_file())
+    assert not any(KEY in whole_text(path) for path in kept if path.is_file())
     assert KEY not in stored and not found
