@@ -54,8 +54,6 @@ class Progress:
     attempts: tuple[Experience, ...] = ()
     seen: tuple[Experience, ...] = ()
     """These programs and the examples that ran after them, in order."""
-    may_suffice: bool = False
-    """Whether the latest of these programs ran, and the model has not judged what it showed."""
     found: tuple[ApiDoc, ...] = ()
     """APIs found for whole programs, best first."""
     refuted: tuple[Experience, ...] = ()

@@ -140,11 +140,13 @@ async def _propose(attempt: Attempt, count: int) -> bool:
     )
     done = proposed = 0
     async with task_group() as group:
-        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count):
+        unusable = None if attempt.experiences else attempt.unusable
+        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count, unusable=unusable):
             if inputs.may_skip and draft.is_word(_DONE):
                 done += 1
                 continue
             proposed += 1
+            attempt.unusable = draft if draft.problem else attempt.unusable
             id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
             candidate = Candidate(id_, subtask.id, draft.code, problem=draft.problem, parent=state.parent)
             group.start_soon(attempt.try_candidate, candidate)

@@ -44,8 +44,6 @@ class PlanInputs:
     """APIs found for the task, to be listed."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were tried before, the latest last."""
-    may_be_empty: bool = False
-    """Whether the plan may be empty: the latest of these programs ran."""
     online: bool = False
     """Whether the plan states for which subtasks the web is searched."""
     context_tokens: int = 4000

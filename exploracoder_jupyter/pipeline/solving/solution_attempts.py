@@ -107,10 +107,12 @@ class SolutionAttempts:
         """Return the model's reply; `None` if two replies are not usable."""
         self.run.root.expect(1)
         subject = self.tried[-1].candidate.id if self.tried else SOLUTION.id
+        draft: Draft | None = None
         for _ in range(2):
-            drafts = [draft async for draft in ask_code(self.run, step, inputs, subject=subject)]
-            if drafts and usable(drafts[0]):
-                return drafts[0]
+            drafts = [item async for item in ask_code(self.run, step, inputs, subject=subject, unusable=draft)]
+            draft = drafts[0] if drafts else None
+            if draft and usable(draft):
+                return draft
         return None
 
     def _leaves_unchanged(self, draft: Draft) -> bool:
