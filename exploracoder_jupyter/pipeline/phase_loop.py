@@ -30,6 +30,7 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.truncated_replies import describe_cut
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
+from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
 from exploracoder_jupyter.pipeline.solving.solution_rounds import solve
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
@@ -167,6 +168,8 @@ class PhaseLoop:
             run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
+            if not (run.asks_always or run.progress.seen):
+                run.progress.seen = await run_quoted_code(run)
             run.root.expect(first_candidates(run))
             if not run.asks_always:  # APIs for the task as a whole: those found when it was tried at once come first
                 found = await run.knowledge.search(run.task.text, run.settings.retrieved)

@@ -121,6 +121,8 @@ class State:
     """Memory and files after the candidates selected so far."""
     experience: tuple[Experience, ...] = ()
     """One selected experience per explored subtask, including failed ones (section 3.4)."""
+    failures: tuple[Experience, ...] = ()
+    """Distinct failures of candidates that were not selected, the latest last."""
     retrieved: tuple[ApiDoc, ...] = ()
     """APIs retrieved for all subtasks, best first, without repeats: the pool of the global re-rank."""
     passages: tuple[Passage, ...] = ()

@@ -22,6 +22,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, Re
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
+from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
 from exploracoder_jupyter.pipeline.solving.shown_evidence import find_doubt, gather_evidence, shows_something
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
@@ -77,7 +78,9 @@ class ExampleRuns:
     async def begin(cls, run: Run, *, judged: bool = False) -> Self:
         """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
         run = with_repairs(limit_retrieval(run, searches=REPAIRS, as_published=False))
-        return cls(run, await SolutionAttempts.begin(run), await search_for_task(run), judged)
+        runs = cls(run, await SolutionAttempts.begin(run), await search_for_task(run), judged)
+        runs.seen += await run_quoted_code(run)
+        return runs
 
     @property
     def checked(self) -> bool:

@@ -95,6 +95,8 @@ class ProposeInputs:
     """Whether the model may reply that the experience already shows the subtask's result."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were tried before the exploration."""
+    failures: tuple[Experience, ...] = ()
+    """Cells for earlier subtasks that failed beside others that ran."""
 
 
 @dataclass(frozen=True, slots=True)

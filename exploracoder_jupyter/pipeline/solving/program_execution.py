@@ -13,8 +13,17 @@ from typing import TypeVar
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged
-from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
-from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
+from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed, Notice
+from exploracoder_jupyter.core.types import (
+    Candidate,
+    Experience,
+    InputRun,
+    Introduction,
+    InventedInput,
+    Observation,
+    Subtask,
+    Usage,
+)
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import (
     MOST_CHANGES,
@@ -28,10 +37,12 @@ from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
+from exploracoder_jupyter.pipeline.solving.quoted_code import quoted_failing_code
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State
 
 SOLUTION = Subtask("solution", "The whole task")
+_QUOTED = replace(SOLUTION, title="The code that the task quotes")
 EXAMPLE = replace(SOLUTION, title="An example, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
 _T = TypeVar("_T")
@@ -90,6 +101,30 @@ async def passes_without_solution(run: Run, check: CheckCode) -> bool:
         return False
     finally:
         await close_branches([branch])
+
+
+async def run_quoted_code(run: Run) -> tuple[Experience, ...]:
+    """Run the code that the task quotes as failing; return it with its error, or nothing where it does not fail."""
+    code = quoted_failing_code(run.task)
+    if not code:
+        return ()
+    run.meter.check(executions=1)
+    try:
+        [branch] = await run.root.fork(1)
+    except BranchingChanged:  # the first program will raise the same
+        return ()
+    try:
+        observation = accept_own_end(await _step(run, branch, code))
+    except BranchingChanged:
+        return ()
+    finally:
+        await close_branches([branch])
+    if observation.status != "error" or observation.error is None:
+        return ()
+    candidate = Candidate(f"s{run.agenda.next_number(SOLUTION.id)}", SOLUTION.id, code)
+    run.emit(Notice(f"The code that the task quotes was run first: {observation.error.headline}"))
+    run.emit(CandidateProposed(candidate))
+    return (_record(run, State(Introduction(""), run.root), _QUOTED, candidate, observation),)
 
 
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:

@@ -16,10 +16,13 @@ from typing import Final
 from exploracoder_jupyter.core.types import Experience, Observation, Task
 from exploracoder_jupyter.pipeline.exploring.result_agreement import find_facts, stated_facts
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.text.fenced_blocks import without_fenced_blocks
 
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _QUOTED: Final = re.compile(r"`([^\W\d]\w*)`|(?<![\w`])(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})')(?![\w`])")
 """A name between backticks, or a text between quotation marks."""
+_CALL: Final = re.compile(r"`[^`\n]*\w\([^`\n]*`|^\s*>>>.*$", re.MULTILINE)
+"""Code in the prose, whose arguments are no results."""
 _GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ALL_MISSING: Final = re.compile(r"^ *(?P<what>\S[^:\n]*): (?:[^\n]*, )?all (?:missing|null|NaN|NaT)\b", re.MULTILINE)
 _EXPECTED: Final = re.compile(r"\b(?:missing|null|nan|nat|empty)\b", re.IGNORECASE)
@@ -80,10 +83,11 @@ def _absent_values(task: Task, evidence: Sequence[Experience]) -> Iterator[str]:
     known = "\n".join([shown, task.solution_name or "", *task.libraries, *task.uses]).casefold()
     facts = find_facts(_GROUPED.sub("", shown))
     numbers = [fact for fact in facts if isinstance(fact, float)]
-    for fact in stated_facts(_GROUPED.sub("", task.text)):
+    prose = _CALL.sub("", without_fenced_blocks(task.text))
+    for fact in stated_facts(_GROUPED.sub("", prose)):
         if isinstance(fact, float) and not _is_near(fact, numbers):
             yield f"{fact:.12g}"
-    for match in _QUOTED.finditer(task.text):
+    for match in _QUOTED.finditer(prose):
         text = next(filter(None, match.groups()))
         if text.casefold() not in known:
             yield match[0].strip("`")

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from exploracoder_jupyter.core.types import Candidate, Experience
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import join_cells, names_in
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
@@ -27,12 +29,34 @@ _SHARE_AFTER_SUCCESS: Final = 0.6
 async def solve(run: Run, state: State) -> RunResult:
     """Try solutions, each repaired from the previous ones, until one passes or the rounds are used up."""
     attempts = await SolutionAttempts.begin(run, state)
+    if joined := await _try_joined_cells(attempts):
+        return await accept_or_test(attempts, joined)
     paths = dict.fromkeys(path for item in state.experience for path in item.apis)
     explored = tuple(api for api in map(run.knowledge.lookup, paths) if api)  # A_CoAE
     apis = merge_apis(explored, await recommend_globally(run, state))
     passages = deduplicate((*await gather_for_task(run, SOLUTION.id), *state.passages))
     search = Search(run, SOLUTION, apis, passages, apis)
     return await repair_until_accepted(attempts, search)
+
+
+async def _try_joined_cells(attempts: SolutionAttempts) -> Experience | None:
+    """Return the explored cells as one program if it passes a check that can fail; no model is asked for that.
+
+    Where it fails, the model writes the first program as usual: it has seen the cells.
+    """
+    run, code, name = attempts.run, join_cells(attempts.state.experience), attempts.run.task.solution_name
+    defined = name is None or name in names_in(code).bound
+    if not (code and defined and attempts.checked.proves) or run.asks_always:
+        return None
+    tried, proposed, refuted = [*attempts.tried], attempts.proposed, run.progress.refuted
+    candidate = attempts.add(Draft(code))
+    if candidate.duplicate_of:
+        return None
+    attempt = await attempts.execute(candidate)
+    if attempt.observation.ran:
+        return attempt
+    attempts.tried, attempts.proposed, run.progress.refuted = tried, proposed, refuted  # no cell is wrong by itself
+    return None
 
 
 async def repair_until_accepted(attempts: SolutionAttempts, search: Search) -> RunResult:

@@ -154,6 +154,44 @@ async def test_values_that_are_all_missing_are_objected_to():
     assert result.solution.code == GOOD
 
 
+async def test_the_last_program_is_judged_before_a_plan():
+    result, run = await solved(steps(strategy=[*OPEN[:4], "unchanged"]))
+    assert result.solution.code == LAST and asked(run) == ["strategy"] * 5
+
+
+QUOTED = "Why does this raise?\n```python\nimport math\nmath.introot(16)\n```"
+
+
+@pytest.mark.parametrize("check", [None, "assert root == 4"])
+async def test_failing_code_in_the_task_runs_first(check):
+    model = ScriptedModel([fenced(GOOD), *["unchanged"] * (check is None)])
+    result, run = await solved(model, QUOTED, check=check)
+    first = happened(run, "model_called")[0].exchange.messages[1].content
+    assert "has no attribute 'introot'" in first
+    assert result.solution.code == GOOD
+
+
+async def test_failing_code_in_the_task_is_known_to_a_plan():
+    model = steps(plan=plan("a"), propose=fenced(GOOD), solve=fenced(GOOD))
+    _, run = await explored(model, text=QUOTED)
+    assert "has no attribute 'introot'" in happened(run, "model_called")[0].exchange.messages[1].content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix nothing:\n```python\nprint(1)\n```",
+        "Plot the errors of\n```python\nimport math\nmath.introot(16)\n```",
+        "Write `f(x)`, which raises ValueError:\n```python\nf(-1)\n```",
+    ],
+)
+async def test_other_code_in_the_task_is_no_failure(text):
+    program = FUNCTION.replace("root", "f")
+    _, run = await solved(steps(strategy=[fenced(program), "unchanged"]), text, name="f")
+    assert "introot" not in judged(run).replace(text, "")
+    assert [event.candidate for event in happened(run, "candidate_observed")] == ["s1"]
+
+
 async def test_an_empty_plan_is_asked_for_again_where_no_program_ran():
     model = steps(
         solve=fenced(BROKEN), repair=fenced(BROKEN), plan=[plan(), plan("take the root")], propose=fenced(GOOD)
@@ -168,14 +206,33 @@ async def test_exploring_starts_from_what_was_tried_and_found():
         solve=fenced(BROKEN),
         repair=[*programs, fenced(GOOD)],
         plan=plan("take the root"),
-        propose=fenced(GOOD),
+        propose=fenced(GOOD.replace("root", "other")),
     )
     result, run = await solved(model, check="assert root == 4")
-    assert result.verdict.outcome == "solved" and result.solution.candidate == "s5"
+    assert result.verdict.outcome == "solved" and result.solution.code == GOOD
     assert asked(run) == ["solve", "repair", "repair", "repair", "plan", "propose", "repair"]
     planning, _, last = (event.exchange.messages[1].content for event in happened(run, "model_called")[-3:])
     assert "introot" in planning and "math.sqrt" in planning
-    assert "introot" in last and "print(root)" in last
+    assert "introot" in last and "print(other)" in last
+
+
+ONE, OTHER = "import math\nprint(math.sqrt(9))", "import math\nroot = math.sqrt(16)\nprint(root)"
+
+
+async def test_explored_cells_that_pass_the_check_are_the_solution():
+    model = steps(plan=plan("a", "b"), propose=[[fenced(ONE)], [fenced(OTHER)]])
+    run = a_run(model, as_published=False, check="assert root == 4")
+    result = await run_task(run)
+    assert result.verdict.outcome == "solved" and asked(run) == ["plan", "propose", "propose"]
+    assert result.solution.code == f"{ONE}\n\n{OTHER}".replace("import math\n", "", 2).replace("", "import math\n", 1)
+
+
+async def test_a_failed_candidate_is_known_to_later_subtasks():
+    broken = "def create_table():\n    raise RuntimeError('closed')\ncreate_table()"
+    model = steps(plan=plan("a", "b"), propose=[[fenced(broken), fenced(GOOD)], [fenced(GOOD)]], solve=fenced(GOOD))
+    _, run = await explored(model)
+    first, second = (one.exchange for one in happened(run, "model_called") if one.exchange.step == "propose")
+    assert "closed" in second.messages[1].content and "closed" not in first.messages[1].content
 
 
 async def test_without_values_a_program_that_ran_cannot_be_judged_so_the_plan_is_not_empty():
@@ -225,8 +282,8 @@ async def test_the_user_may_explore_anyway():
     assert asked(run) == ["strategy", "plan", "propose", "solve"]
 
 
-async def explored(model, **more):
-    run = a_run(model, as_published=False, **{"candidates": 5, **more})
+async def explored(model, text="Compute the root of 16", **more):
+    run = a_run(model, text, as_published=False, **{"candidates": 5, **more})
     return await run_task(run), run
 
 
