@@ -133,7 +133,8 @@ class ExampleRuns:
         """Return what the model found of the program that it left unchanged, as sentences."""
         if self.states_result:
             return _STANDS
-        return _NOTHING_LEFT if shows_something(self.run.task, self._evidence()) else _NOTHING_SHOWN
+        shown = shows_something(self.run.task, *(item.observation for item in self._evidence()))
+        return _NOTHING_LEFT if shown else _NOTHING_SHOWN
 
     def _evidence(self) -> tuple[Experience, ...]:
         return gather_evidence(self.run.task, self.seen)

@@ -38,6 +38,7 @@ from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_inve
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.solving.quoted_code import quoted_failing_code
+from exploracoder_jupyter.pipeline.solving.shown_evidence import show_named_variables, shows_something
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State
 
@@ -157,10 +158,20 @@ async def _run_solution(
             return (await _inspect(step, observation, inspection),)
         await keep_files(run, branch)
         if example is None:
-            return (observation,)
+            checked = check is not None and check.demands == "check"
+            return (observation if checked or run.as_published else await _show_named(run, step, observation),)
         return observation, await _inspect(step, accept_own_end(await step(example.code)), inspection)
     finally:
         await close_branches([branch])
+
+
+async def _show_named(run: Run, step: RunCode, observation: Observation) -> Observation:
+    """Add what the variables that the task names hold, where the program itself showed nothing of its result."""
+    code = "" if shows_something(run.task, observation) else show_named_variables(run.task)
+    if not code:
+        return observation
+    seen = await step(code)
+    return replace(observation, text=seen.text, schema=seen.schema) if seen.ran else observation
 
 
 async def _inspect(step: RunCode, observation: Observation, inspection: str) -> Observation:

@@ -25,6 +25,7 @@ _CALL: Final = re.compile(r"`[^`\n]*\w\([^`\n]*`|^\s*>>>.*$", re.MULTILINE)
 """Code in the prose, whose arguments are no results."""
 _GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ALL_MISSING: Final = re.compile(r"^ *(?P<what>\S[^:\n]*): (?:[^\n]*, )?all (?:missing|null|NaN|NaT)\b", re.MULTILINE)
+_DISPLAY: Final = "__import__('IPython.display', fromlist=['_']).display"
 _EXPECTED: Final = re.compile(r"\b(?:missing|null|nan|nat|empty)\b", re.IGNORECASE)
 _MOST: Final = 5
 
@@ -49,15 +50,19 @@ def gather_evidence(task: Task, seen: Sequence[Experience]) -> tuple[Experience,
     return tuple(replace(item, observation=arrange(item.observation)) for item in seen[start:])
 
 
-def shows_something(task: Task, evidence: Sequence[Experience]) -> bool:
+def shows_something(task: Task, *observations: Observation) -> bool:
     """Whether there is an output, a file, or the value of a variable that the task names."""
     named = {*_IDENTIFIER.findall(task.text)}
     return any(
-        item.observation.text.strip()
-        or item.observation.files
-        or any(change.name in named and change.summary for change in item.observation.changes)
-        for item in evidence
+        seen.text.strip() or seen.files or any(one.name in named and one.summary for one in seen.changes)
+        for seen in observations
     )
+
+
+def show_named_variables(task: Task) -> str:
+    """Return code that displays the user's variables that the task names; empty if it names none."""
+    words = {*_IDENTIFIER.findall(task.text)}
+    return "\n".join(f"print({f'{name}:'!r}); {_DISPLAY}({name})" for name in task.uses if name in words)
 
 
 @heuristic("comparing what came out with the task", lambda task, evidence: "")

@@ -140,6 +140,14 @@ async def test_what_came_out_or_was_written_is_not_missed(text, program):
     assert len(asked(run)) == 2
 
 
+async def test_variables_that_the_task_names_are_shown_where_nothing_was():
+    model = steps(strategy=[fenced("weights['a'] = 0.5"), "unchanged"])
+    run = a_run(model, "Halve the values of `weights`", as_published=False)
+    run = replace(run, root=InlineBranch(["weights = {'a': 1.0}"]), task=replace(run.task, uses=("weights",)))
+    result = await run_task(run, adaptive)
+    assert "{'a': 0.5}" in judged(run) and "by its output" in result.verdict.reason
+
+
 async def test_values_that_are_all_missing_are_objected_to():
     def observe(code):
         summary = "pandas.DataFrame: 2 rows x 2 columns\n  month: str\n  Graz: float64, all missing"
