@@ -55,7 +55,7 @@ async def _try_at_once(run: Run) -> RunResult | None:
     elif runs.attempts.checked.proves:
         start = "Trying a whole program first: the check can show whether it is right."
     run.emit(EffortChosen("direct", start))
-    announce_programs(run, 1 + REPAIRS)
+    announce_programs(run, 1 + REPAIRS + (not runs.attempts.checked.proves))
     try:
         settled = await runs.settle()
     finally:  # also where the user chooses to explore

@@ -16,6 +16,7 @@ from importlib import resources
 from typing import Final, Literal, Self
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
+from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
@@ -157,7 +158,8 @@ class ExampleRuns:
             draft = await self.attempts.request(
                 "strategy", inputs, lambda draft: draft.is_word(UNCHANGED) or not draft.problem
             )
-            doubt = find_doubt(task, evidence) if draft and draft.is_word(UNCHANGED) else ""
+            same = draft is not None and fingerprint(draft.code) == fingerprint(evidence[0].candidate.code)
+            doubt = find_doubt(task, evidence) if same or (draft and draft.is_word(UNCHANGED)) else ""
             if not doubt or doubt in self.doubts:
                 return draft
             notes = (doubt,)

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from exploracoder_jupyter.core.types import Candidate, Experience
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import join_cells, names_in
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import join_cells, names_in, unbound_names
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
@@ -44,9 +44,12 @@ async def _try_joined_cells(attempts: SolutionAttempts) -> Experience | None:
 
     Where it fails, the model writes the first program as usual: it has seen the cells.
     """
-    run, code, name = attempts.run, join_cells(attempts.state.experience), attempts.run.task.solution_name
-    defined = name is None or name in names_in(code).bound
-    if not (code and defined and attempts.checked.proves) or run.asks_always:
+    run, check, code = attempts.run, attempts.check, join_cells(attempts.state.experience)
+    if run.asks_always or not (code and check and attempts.checked.proves):
+        return None
+    given = {*run.task.uses, *names_in(run.task.setup).bound}
+    missing = unbound_names(f"{code}\n{check.before}\n{check.code}")
+    if missing is None or missing - given:  # the check reads what no cell defines
         return None
     tried, proposed, refuted = [*attempts.tried], attempts.proposed, run.progress.refuted
     candidate = attempts.add(Draft(code))

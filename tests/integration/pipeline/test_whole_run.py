@@ -54,7 +54,7 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
     assert summary["status"] == "solved"
     assert summary["model"] == "toy" and summary["files"] == []
     steps = [record.event.exchange.step for record in records if record.event.kind == "model_called"]
-    assert steps == ["plan", "propose", "solve"]
+    assert steps == ["plan", "propose"], "the explored cell passes the check"
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     text = trace.read_text() + repr(records)
     assert not [planted for planted in (KEY, "hunter2pw") if planted in text]

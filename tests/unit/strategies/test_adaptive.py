@@ -117,9 +117,11 @@ async def test_a_program_that_the_judge_corrects_is_run_and_judged_again():
         ("Keep the root in the column `half`", "4.0", "half"),
     ],
 )
-async def test_a_stated_value_that_is_absent_is_objected_to_once(text, given, absent):
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_stated_value_that_is_absent_is_objected_to_once(text, given, absent, again):
     program = f"print({given})"
-    result, run = await solved(steps(strategy=[fenced(program), "unchanged", "unchanged"]), text)
+    reply = fenced(program) if again else "unchanged"
+    result, run = await solved(steps(strategy=[fenced(program), reply, reply]), text)
     assert len(asked(run)) == 3 and result.solution.code == program
     before, after = (event.exchange.messages[1].content for event in happened(run, "model_called")[1:])
     assert absent in after.replace(text, "") and absent not in before.replace(text, "")
