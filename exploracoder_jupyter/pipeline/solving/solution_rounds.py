@@ -54,6 +54,7 @@ async def _try_joined_cells(attempts: SolutionAttempts) -> Experience | None:
     tried, proposed, refuted = [*attempts.tried], attempts.proposed, run.progress.refuted
     candidate = attempts.add(Draft(code))
     if candidate.duplicate_of:
+        attempts.repeated, attempts.repetition = 0, None  # it is not the model's
         return None
     attempt = await attempts.execute(candidate)
     if attempt.observation.ran:

@@ -164,6 +164,13 @@ async def test_values_that_are_all_missing_are_objected_to():
     assert result.solution.code == GOOD
 
 
+async def test_no_request_is_sent_twice():
+    replies = [fenced(BROKEN), fenced(BROKEN), "no code", fenced(GOOD)]
+    _, run = await solved(ScriptedModel(replies), check="assert root == 4")
+    sent = [event.exchange.messages for event in happened(run, "model_called")]
+    assert len(sent) == len({*sent}) == 4
+
+
 async def test_the_last_program_is_judged_before_a_plan():
     result, run = await solved(steps(strategy=[*OPEN[:4], "unchanged"]))
     assert result.solution.code == LAST and asked(run) == ["strategy"] * 5
