@@ -29,6 +29,7 @@ from exploracoder_jupyter.kernel_agent.reporting.signature_hints import describe
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5
+_MAX_MEMBERS = 60
 _MAX_KEYS = 2_000
 _MAX_KEY_LENGTH = 60
 _DATA_FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.dataframe.frame.DataFrame")
@@ -62,19 +63,33 @@ def suggest_keys(error: BaseException, user_frame: UserFrame | None) -> list[str
     ]
 
 
+def list_members(error: BaseException) -> str:
+    """Return the public names of the object that lacks an attribute, on one line; empty for another error."""
+    owner = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
+    if owner is None:
+        return ""
+    available, path = _attributes(owner)
+    names = sorted(name for name in available if type(name) is str and not name.startswith("_"))
+    more = f", and {len(names) - _MAX_MEMBERS} more" if len(names) > _MAX_MEMBERS else ""
+    return f"{path} has: {', '.join(names[:_MAX_MEMBERS])}{more}" if names else ""
+
+
 def _suggest_attributes(error: AttributeError) -> list[str]:
     owner, missing = getattr(error, "obj", None), getattr(error, "name", None)
-    if not isinstance(missing, str) or owner is None:
-        return []
+    return _suggestions(missing, *_attributes(owner)) if isinstance(missing, str) and owner is not None else []
+
+
+def _attributes(owner: Any) -> tuple[Mapping[str, Any], str]:
+    """Return what a module, a class or an object has, without `object`'s own, and the path that it is known by."""
     if issubclass(type(owner), ModuleType):
-        return _suggestions(missing, owner.__dict__, str(owner.__dict__.get("__name__", "")))
+        return owner.__dict__, str(owner.__dict__.get("__name__", ""))
     is_class = issubclass(type(owner), type)
     available: dict[str, Any] = {}
-    for cls in mro(owner if is_class else type(owner))[-2::-1]:  # without `object`
+    for cls in mro(owner if is_class else type(owner))[-2::-1]:
         available.update(class_dict(cls))
     with suppress(AttributeError):
         available.update({} if is_class else object.__getattribute__(owner, "__dict__"))
-    return _suggestions(missing, available, path_of(owner) if is_class else type_path(owner))
+    return available, path_of(owner) if is_class else type_path(owner)
 
 
 def _suggest_variables(error: NameError, user_frame: UserFrame | None, namespace: Mapping[str, Any]) -> list[str]:

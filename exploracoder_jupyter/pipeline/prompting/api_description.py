@@ -13,7 +13,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_example
 from exploracoder_jupyter.text.markup_escaping import fenced
 
 _SECTION = re.compile(
@@ -99,7 +99,8 @@ def _line(parameter: Parameter, about: str) -> str:
 
 
 def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:
-    """Yield the first example that fits and is not already contained in the text above."""
-    known = strip_whitespace(above).replace(">>>", "").replace("...", "")
-    fresh = (code for code in api.examples if len(code) <= room and strip_whitespace(code) not in known)
-    yield from (fenced(code, "python") for code in islice(fresh, 1))
+    """Yield the first example that fits, up to its call of the API, and none that the text above contains."""
+    known = {strip_whitespace(line.strip().removeprefix(">>>").removeprefix("...")) for line in above.splitlines()}
+    fresh = (code for code in api.examples if not {*map(strip_whitespace, code.splitlines())} <= {*known, ""})
+    shown = filter(None, (shorten_example(code, api.name, room) for code in fresh))
+    yield from (fenced(code, "python") for code in islice(shown, 1))
