@@ -19,11 +19,13 @@ from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.retrieval.named_apis import small_library
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.strategies import small_prompts
 from exploracoder_jupyter.strategies.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
@@ -53,14 +55,22 @@ class ExampleRuns:
     run: Run
     attempts: SolutionAttempts
     search: Search
+    frugal: bool = False
+    """Whether prompts document only what is used (`small_prompts`)."""
+    drafting: bool = False
+    """Whether no documentation has been shown or wanted yet."""
     seen: list[Experience] = field(default_factory=list)
     """Programs and examples in the order in which they ran."""
 
     @classmethod
-    async def begin(cls, run: Run) -> Self:
+    async def begin(cls, run: Run, *, frugal: bool = False) -> Self:
         """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
         run = with_repairs(limit_retrieval(run, searches=REPAIRS, as_published=False))
-        return cls(run, await SolutionAttempts.begin(run), await search_for_task(run))
+        attempts = await SolutionAttempts.begin(run)
+        if not frugal:
+            return cls(run, attempts, await search_for_task(run))
+        drafting = not small_library(run.knowledge.apis)
+        return cls(run, attempts, await small_prompts.begin_search(run), frugal, drafting)
 
     @property
     def checked(self) -> bool:
@@ -107,14 +117,40 @@ class ExampleRuns:
         """Return the model's next reply, after a search for the latest failure."""
         if self.seen and not self.seen[-1].observation.ran:
             await self.search.search_again(self.seen[-1])
-        step, inputs = self._inputs()
-        return await self.attempts.request(
-            step, inputs, lambda draft: self.confirmable if draft.is_word(UNCHANGED) else not draft.problem
-        )
+            if self.frugal:
+                await small_prompts.document_failure(self.search, self.seen[-1])
+        draft = await self.attempts.request(*self._inputs(), self._is_usable)
+        if draft and self.drafting:
+            self.drafting = False
+            if names := small_prompts.wanted_names(draft.code):
+                await small_prompts.look_up(self.search, names)
+                draft = await self.attempts.request(*self._inputs(), self._is_usable)
+        return draft
+
+    def _is_usable(self, draft: Draft) -> bool:
+        if draft.is_word(UNCHANGED):
+            return self.confirmable
+        return not draft.problem or (self.drafting and bool(small_prompts.wanted_names(draft.code)))
 
     def _inputs(self) -> tuple[Step, CodeInputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)
         room = run.retrieval.context_tokens
+        if self.frugal:
+            room = min(room, small_prompts.context_tokens(run.knowledge.apis))
+        if self.drafting:
+            template, titles = (
+                "exploracoder_jupyter.strategies:draft",
+                tuple(one.titled for one in run.knowledge.libraries),
+            )
+            return "strategy", StrategyInputs(
+                template,
+                run.task,
+                apis=found.apis,
+                passages=found.passages,
+                notes=titles,
+                checked=self.checked,
+                context_tokens=room,
+            )
         if not self.checked:
             template = f"exploracoder_jupyter.strategies:{'example_repair' if seen else 'example_program'}"
             return "strategy", StrategyInputs(
