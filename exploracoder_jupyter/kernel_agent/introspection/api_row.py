@@ -80,7 +80,8 @@ def enum_values(value: Any) -> list[str]:
     """Return the names of the values of an enum; none for anything else."""
     if not (is_class(value) and issubclass(type(value), enum.EnumMeta)):
         return []
-    return [str(name) for name in attempt(list, safe_getattr(value, "__members__") or (), default=[])][:MAX_VALUES]
+    names: list[Any] = attempt(list, safe_getattr(value, "__members__") or (), default=[])
+    return [name for name in names if isinstance(name, str)][:MAX_VALUES]
 
 
 def safe_getattr(value: Any, name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.pipeline.ports import Knowledge
-from exploracoder_jupyter.pipeline.prompting.passage_packing import summary_line
+from exploracoder_jupyter.pipeline.prompting.api_description import summary_line
 from exploracoder_jupyter.text.builtin_docstrings import is_inherited_from_builtin
 
 LISTED_CHARACTERS: Final = 7000
