@@ -157,6 +157,10 @@ class ApiDoc:
     """Other public paths of the same object, functional forms included: `DataPipe.map` for `Mapper`."""
     origin: str = ""
     """Where the documentation was read: empty for an installed library's own code, else a file and a position in it."""
+    members: tuple[str, ...] = ()
+    """Of a class, the names of its methods and properties, of an enum those of its values."""
+    foreign: bool = False
+    """Whether it is a member that a class inherits from another library."""
 
     @property
     def name(self) -> str:

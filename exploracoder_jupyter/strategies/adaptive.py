@@ -48,7 +48,7 @@ def _why_explore_first(run: Run) -> str:
 async def _try_at_once(run: Run) -> RunResult | None:
     """Return the result of a program that convinces; `None` if there is none."""
     announce_libraries(run)
-    runs = await ExampleRuns.begin(run, judged=True)
+    runs = await ExampleRuns.begin(run, judged=True, frugal=True)
     start = "Trying a whole program first; the model compares what it shows with the task."
     if runs.attempts.checked.stated:
         start = "Trying a whole program first: the example that the task states can check it."
@@ -61,7 +61,7 @@ async def _try_at_once(run: Run) -> RunResult | None:
     finally:  # also where the user chooses to explore
         progress = run.progress
         progress.attempts, progress.seen = tuple(runs.attempts.tried), tuple(runs.seen)
-        progress.found = runs.search.apis
+        progress.found = runs.search.apis[: run.settings.retrieved]
     if settled in ("checked", "confirmed"):
         result = await runs.finish(run, settled)
         await store_snippets(run, (), result)

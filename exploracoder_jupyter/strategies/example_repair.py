@@ -21,6 +21,7 @@ from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
 from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
+from exploracoder_jupyter.pipeline.retrieval.named_apis import small_library
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
 from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
@@ -28,6 +29,7 @@ from exploracoder_jupyter.pipeline.solving.shown_evidence import find_doubt, gat
 from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
 from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
 from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.strategies import small_prompts
 from exploracoder_jupyter.strategies.documented_task import limit_retrieval, search_for_task
 from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
 
@@ -68,6 +70,10 @@ class ExampleRuns:
     search: Search
     judged: bool = False
     """Whether the model judges every program that ran and that no check proves, not only stated examples."""
+    frugal: bool = False
+    """Whether prompts document only what is used (`small_prompts`)."""
+    drafting: bool = False
+    """Whether no documentation has been shown or wanted yet."""
     seen: list[Experience] = field(default_factory=list)
     """Programs and examples in the order in which they ran."""
     states_result: bool = False
@@ -76,12 +82,14 @@ class ExampleRuns:
     """What the model was told that speaks against a program which it left unchanged."""
 
     @classmethod
-    async def begin(cls, run: Run, *, judged: bool = False) -> Self:
+    async def begin(cls, run: Run, *, judged: bool = False, frugal: bool = False) -> Self:
         """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
         run = with_repairs(limit_retrieval(run, searches=REPAIRS, as_published=False))
-        runs = cls(run, await SolutionAttempts.begin(run), await search_for_task(run), judged)
-        runs.seen += await run_quoted_code(run)
-        return runs
+        attempts = await SolutionAttempts.begin(run)
+        search = await (small_prompts.begin_search if frugal else search_for_task)(run)
+        seen = [*await run_quoted_code(run)]
+        drafting = frugal and not (seen or small_library(run.knowledge.apis))
+        return cls(run, attempts, search, judged, frugal, drafting, seen)
 
     @property
     def checked(self) -> bool:
@@ -146,9 +154,19 @@ class ExampleRuns:
             return await self._ask_what_is_left()
         if self.seen:
             await self.search.search_again(self.seen[-1])
-        return await self.attempts.request(
-            *self._inputs(), lambda draft: not (draft.problem or draft.is_word(UNCHANGED))
-        )
+            if self.frugal and not self.seen[-1].observation.ran:
+                await small_prompts.document_failure(self.search, self.seen[-1])
+        draft = await self.attempts.request(*self._inputs(), self._is_usable)
+        if draft and self.drafting:
+            self.drafting = False
+            if names := small_prompts.wanted_names(draft.code):
+                await small_prompts.look_up(self.search, names)
+                draft = await self.attempts.request(*self._inputs(), self._is_usable)
+        return draft
+
+    def _is_usable(self, draft: Draft) -> bool:
+        wants = self.drafting and bool(small_prompts.wanted_names(draft.code))
+        return wants or not (draft.problem or draft.is_word(UNCHANGED))
 
     async def _ask_what_is_left(self) -> Draft | None:
         """Return the word that nothing is, or a corrected program; each doubt of that word is raised once."""
@@ -168,6 +186,22 @@ class ExampleRuns:
     def _inputs(self) -> tuple[Step, CodeInputs]:
         run, found, seen = self.run, self.search, tuple(self.seen)
         room = run.retrieval.context_tokens
+        if self.frugal:
+            room = min(room, small_prompts.context_tokens(run.knowledge.apis))
+        if self.drafting:
+            template, titles = (
+                "exploracoder_jupyter.strategies:draft",
+                tuple(one.titled for one in run.knowledge.libraries),
+            )
+            return "strategy", StrategyInputs(
+                template,
+                run.task,
+                apis=found.apis,
+                passages=found.passages,
+                notes=titles,
+                checked=self.checked,
+                context_tokens=room,
+            )
         if not self.checked:
             template = f"{_TEMPLATES}:{'example_repair' if seen else 'example_program'}"
             return "strategy", StrategyInputs(

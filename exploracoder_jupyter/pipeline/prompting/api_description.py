@@ -7,7 +7,7 @@ purpose comes first, then the parameters in brief, the return value, and one exa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final
 
@@ -27,12 +27,25 @@ _LONGEST_SUMMARY: Final = 140
 _LONGEST_PARAMETER: Final = 400
 _LONGEST_BRIEF: Final = 130
 _LONGEST_RETURNS: Final = 200
+_LONGEST_MEMBERS: Final = 300
 
 
 @heuristic("describing an API", lambda api: f"- {api.path}")
 def summary_line(api: ApiDoc) -> str:
     """Return path, signature and first sentence on one line."""
     return f"- {api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+
+
+def members_line(api: ApiDoc, listed: Collection[str] = ()) -> str:
+    """Return the members of a class, or the values of an enum, on one line; empty if all are `listed` anyway.
+
+    `listed`: paths of APIs that the same prompt has.
+    """
+    names = [name for name in api.members if f"{api.path}.{name}" not in listed]
+    if api.kind != "class" or not names:
+        return ""
+    shown = truncate(", ".join(names), _LONGEST_MEMBERS)
+    return f"  Members: {shown}" + (f" ({len(names)} in all)" if shown.endswith(" ...") else "")
 
 
 @heuristic("describing an API", lambda api, most: f"### {api.path}")

@@ -193,6 +193,8 @@ class StrategyInputs:
     """What the model wrote earlier in the run, such as thoughts and reflections, in order."""
     rounds_left: int = 0
     """How many more steps or rounds the strategy allows."""
+    checked: bool = False
+    """Whether a check decides about the program, so that no example of the model's own has to run."""
     lookups: int = 0
     context_tokens: int = 4000
 

@@ -270,6 +270,14 @@ def test_common_verbs_make_no_names_similar(cells):
     assert failed["nearest"] == [] and "A has: get_totals, get_width" in failed["report"]
 
 
+def test_an_error_about_a_table_shows_its_columns(cells):
+    failed = cells.fail("df = pd.DataFrame({'price': [1.5], 'n': [2]})\ndf.groupby('city')")
+    assert "  Columns of df: price float64, n int64" in failed["report"].splitlines()
+    assert "  Columns of df: price float64, n int64" in failed["schema"].splitlines()
+    wide = cells.fail("df = pd.DataFrame({f'c{n}': [n] for n in range(99)})\ndf['x']")
+    assert "c29 int64 and 69 more" in wide["report"] and "c30" not in wide["report"]
+
+
 def test_keys_of_a_dictionary_are_shown_in_the_report_only(cells):
     failed = cells.fail("prices = {'coffee': 1}\nprices['cofee']")
     assert "  Keys like it: 'coffee'" in failed["report"].splitlines()
