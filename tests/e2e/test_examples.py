@@ -37,7 +37,7 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_committed_example_is_valid_executed_and_names_no_machine(path):
+def test_committed_examples_are_valid_and_name_no_machine(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -57,7 +57,7 @@ def test_an_example_runs_from_top_to_bottom(path, examples, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Kernel is running over TCP")
 @pytest.mark.parametrize("path", [path for path in NOTEBOOKS if "recorded" in path.stem], ids=lambda path: path.stem)
-def test_the_solution_of_a_recorded_example_still_passes_its_check(path, tmp_path):
+def test_recorded_solutions_still_pass_their_checks(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     candidates = [cell.copy() for cell in notebook.cells if cell.source.startswith("%%explored")]
     check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]

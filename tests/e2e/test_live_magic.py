@@ -123,7 +123,7 @@ def test_without_namespaces_landlock_confines_live_forks(tmp_path):
     assert text(look) == UNCHANGED
 
 
-async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_path):
+async def test_the_reason_against_a_fork_is_shown(tmp_path):
     explore = EXPLORE.format(options="--use prices", check=FRESH)
     _, explored, look = await execute(tmp_path, POOL, explore, LOOK)
     why = "a thread pool is open, whose workers a fork leaves behind"
@@ -133,7 +133,7 @@ async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_p
     assert trace_of(tmp_path).metadata.exploracoder_jupyter.environment.state.startswith(f"fresh: {why}")
 
 
-async def test_variables_that_look_like_credentials_start_a_run_fresh_unless_a_fork_is_requested(tmp_path):
+async def test_variables_like_credentials_prevent_a_live_fork(tmp_path):
     unasked = EXPLORE.format(options="--use prices", check=FRESH)
     asked = EXPLORE.format(options="--state live", check=CHECK)
     _, fresh, live, look = await execute(tmp_path, KEY, unasked, asked, LOOK)
@@ -144,7 +144,7 @@ async def test_variables_that_look_like_credentials_start_a_run_fresh_unless_a_f
 
 
 @unasked
-async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path):
+async def test_an_unsendable_named_variable_exists_in_a_fork(tmp_path):
     given = "prices = (price for price in [9.0, 3.0, 1.0, 2.0]); next(prices)"
     _, explored, look = await execute(
         tmp_path, given, EXPLORE.format(options="--use prices", check="assert result == 2"), "list(prices)"
@@ -154,7 +154,7 @@ async def test_a_named_variable_that_cannot_be_sent_is_there_in_a_fork(tmp_path)
 
 
 @unasked
-async def test_experiments_in_the_background_see_what_was_there_when_the_cell_was_run():
+async def test_background_experiments_see_the_state_at_the_call():
     async with background() as kernel:
         assert (await kernel.run("x = 1")).outcome == "ok"
         explore = kernel.send_cell(EXPLORE.format(options="", check="assert result and eval('x') == 1"))
@@ -165,7 +165,7 @@ async def test_experiments_in_the_background_see_what_was_there_when_the_cell_wa
         assert (await kernel.run("assert x == 2")).outcome == "ok"
 
 
-async def test_cells_go_on_while_a_run_in_the_background_starts_from_them():
+async def test_cells_continue_while_a_background_run_starts():
     async with background() as kernel:
         assert (await kernel.run("counts = []")).outcome == "ok"
         explore = EXPLORE.format(options="--state live", check=f"{CHECK} and eval('counts == []')")

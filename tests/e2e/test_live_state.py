@@ -62,7 +62,7 @@ def trace_of(folder):
     return path, nbformat.read(path, as_version=4).metadata.exploracoder_jupyter
 
 
-def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_path):
+def test_experiments_leave_the_live_kernel_as_it_was(url, tmp_path):
     explore = EXPLORE.format(url=url, options="--state live --keep-files")
     _, explored, look, files = execute(tmp_path, GIVEN, explore, LOOK, "%explora files --copy")
     assert "Solved. The solution ran and passed its check." in text(explored)
@@ -77,7 +77,7 @@ def test_experiments_start_from_the_live_kernel_and_leave_it_as_it_was(url, tmp_
     assert (tmp_path / "out" / "rest.txt").read_text() == "2"
 
 
-def test_without_a_fork_what_cannot_be_sent_is_one_sentence(url, tmp_path):
+def test_without_a_fork_unsendable_variables_are_one_sentence(url, tmp_path):
     given = f"{GIVEN}\nservice_token = 'ghp_' + 36 * 'a'"
     explore = EXPLORE.format(url=url, options="--use numbers")
     _, explored, look = execute(tmp_path, given, explore, LOOK)

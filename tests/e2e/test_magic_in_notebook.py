@@ -45,7 +45,7 @@ def text(cell, kind="text/plain"):
     )
 
 
-def test_the_panel_is_one_output_that_says_how_it_ended(explored):
+def test_the_panel_is_one_output_with_the_ending(explored):
     _, notebook = explored
     (panel,) = notebook.cells[1].outputs
     assert panel["output_type"] == "display_data"
@@ -57,7 +57,7 @@ def test_the_panel_is_one_output_that_says_how_it_ended(explored):
     nbformat.validate(notebook)
 
 
-def test_the_card_has_the_solution_with_its_output_also_where_the_notebook_is_converted(explored):
+def test_the_card_has_solution_and_output_after_conversion(explored):
     _, notebook = explored
     shown = text(notebook.cells[1])
     assert "statistics" in shown and "prices" in shown
@@ -66,7 +66,7 @@ def test_the_card_has_the_solution_with_its_output_also_where_the_notebook_is_co
     assert "jp-Explora-panel" in page and "tries" in page and "Trace: " in markdown
 
 
-def test_the_trace_is_beside_the_notebook_and_the_kernel_is_untouched(explored):
+def test_the_trace_is_beside_an_untouched_kernel(explored):
     folder, notebook = explored
     (path,) = folder.glob("explorations/*.ipynb")
     assert str(path) in text(notebook.cells[2])
@@ -91,7 +91,7 @@ def test_the_library_that_was_explored_is_searched_next(explored):
     assert "<details open>" in output["data"]["text/html"]
 
 
-def test_an_unknown_library_stops_the_notebook_with_one_sentence(tmp_path):
+def test_an_unknown_library_stops_with_one_sentence(tmp_path):
     _, problem = execute(tmp_path, "%load_ext exploracoder_jupyter", "%%explora no_such_library_at_all\nA task.")
     assert problem.ename == "UsageError"
     assert "no_such_library_at_all" in problem.evalue

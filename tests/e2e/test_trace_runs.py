@@ -8,7 +8,7 @@ from tests.patience import patience
 from tests.unit.factories import complete_events, finished, proposed, ran, recorded, started, stream
 
 
-def test_running_a_trace_leaves_candidates_alone_and_runs_the_solution(tmp_path):
+def test_running_a_trace_runs_only_the_solution(tmp_path):
     touch = "import pathlib; pathlib.Path('touched-{}').touch()"
     events = [
         started(),

@@ -57,7 +57,7 @@ def _all_blocks(language):
     return [block for page in PAGES for block in _blocks(page, language)]
 
 
-def test_the_python_of_the_pages_compiles_and_its_imports_exist():
+def test_python_of_the_pages_compiles_and_imports():
     programs = [ast.parse(TransformerManager().transform_cell(block)) for block in _all_blocks("python")]
     imports = [node for program in programs for node in ast.walk(program) if isinstance(node, ast.ImportFrom)]
     ours = [node for node in imports if node.module.startswith("exploracoder_jupyter")]
@@ -113,7 +113,7 @@ def test_the_readme_names_every_command(command):
     assert any(f"jupyter explora {command}" in block for block in _blocks(ROOT / "README.md", "text"))
 
 
-def test_the_architecture_page_shows_every_part_of_the_package():
+def test_the_architecture_page_shows_every_part():
     tree = _blocks(ROOT / "docs" / "architecture.md", "text")[1]
     parts = [
         path

@@ -58,14 +58,14 @@ def test_the_built_extension_has_what_jupyterlab_loads(script):
 
 
 @pytest.mark.parametrize("changed", ["src/index.ts", "style/index.css", "yarn.lock", "package.json"])
-def test_any_change_of_the_sources_makes_the_built_extension_stale(copied, changed):
+def test_any_source_change_makes_the_bundle_stale(copied, changed):
     before = copied.digest()
     path = copied.SOURCES / changed
     path.write_bytes(path.read_bytes() + b" ")
     assert copied.digest() != before
 
 
-def test_a_source_more_or_under_another_name_makes_it_stale(copied):
+def test_an_added_or_renamed_source_makes_it_stale(copied):
     before = copied.digest()
     (copied.SOURCES / "src" / "more.ts").write_bytes(b"")
     more = copied.digest()
@@ -73,7 +73,7 @@ def test_a_source_more_or_under_another_name_makes_it_stale(copied):
     assert len({before, more, copied.digest()}) == 3
 
 
-def test_line_ends_tests_and_what_was_installed_do_not_count(copied):
+def test_line_ends_tests_and_installed_files_are_ignored(copied):
     before = copied.digest()
     path = copied.SOURCES / "src" / "index.ts"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))

@@ -17,7 +17,7 @@ def pictured(cells):
     return [(c["id"], source(c), c.get("outputs") if metadata(c) else None) for c in cells]
 
 
-def test_undo_takes_back_the_users_steps_alone_and_a_removal_in_one_step_with_outputs(tab, server, play):
+def test_undo_reverts_user_steps_and_removal_at_once(tab, server, play):
     notebook = start_run(tab, server, play(*two_scenes()), more=("mine = 1",))
     before = notebook.until_ended()
     notebook.select(len(before) - 1)
@@ -37,7 +37,7 @@ def test_undo_takes_back_the_users_steps_alone_and_a_removal_in_one_step_with_ou
     notebook.until(lambda cells: not ours(cells))
 
 
-def test_cells_run_by_hand_or_edited_survive_removal_and_a_second_run_which_replaces_the_rest(tab, server, play):
+def test_touched_cells_survive_removal_and_a_second_run(tab, server, play):
     script = play(*two_scenes())
     notebook = start_run(tab, server, script)
     cells = notebook.until_ended()
@@ -70,7 +70,7 @@ def test_cells_run_by_hand_or_edited_survive_removal_and_a_second_run_which_repl
 
 
 @pytest.mark.full
-def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_again(tab, server, play):
+def test_a_saved_exploration_is_trusted_when_opened_again(tab, server, play):
     table = "from IPython.display import HTML, display\ndisplay(HTML('<table><tr><td>a cell</td></tr></table>'))"
     script = play(Scene("Show.", [table, "print('none')"]), solution="print('solved')")
     notebook = start_run(tab, server, script, name="trust.ipynb", more=(USERS_OWN,))
@@ -91,7 +91,7 @@ def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_aga
     assert len(ours(notebook.cells())) == len(ours(cells))
 
 
-def test_running_all_cells_runs_nothing_again_and_loses_nothing_with_and_without_the_extension(tab, server, play):
+def test_run_all_repeats_nothing_and_loses_nothing(tab, server, play):
     script = play(COUNTED, solution="print('solved')")
     notebook = start_run(tab, server, script, more=("import time\nprint('to the end', time.time_ns())",))
     before = notebook.until_ended()

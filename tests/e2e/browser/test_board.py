@@ -51,7 +51,7 @@ def opened(tab):
     return board
 
 
-def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, server, play):
+def test_a_candidate_is_edited_and_used_by_keyboard(tab, server, play):
     script = play(*scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
@@ -87,7 +87,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
 
 
 @pytest.mark.full
-def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(tab, server, play):
+def test_a_board_is_accessible_and_follows_edits(tab, server, play):
     script = play(*scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)

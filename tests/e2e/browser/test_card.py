@@ -44,7 +44,7 @@ def tried(cells):
     return {cell["id"] for cell in ours(cells) if metadata(cell)["role"] not in roles}
 
 
-def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, play):
+def test_axe_finds_nothing_serious_in_any_card(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
@@ -64,7 +64,7 @@ def test_nothing_serious_is_found_by_axe_in_any_state_of_the_card(tab, server, p
     assert not found
 
 
-def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_the_card(tab, server, play):
+def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     script = play(FAILING, *two_scenes(), solution=SOLUTION)
     notebook = start_run(tab, server, script, more=("mine = 1",))
     cells = notebook.until_ended()
@@ -96,7 +96,7 @@ def test_at_the_end_there_are_card_heading_and_solution_and_the_view_stands_at_t
     assert source(solution) in {source(c) for c in notebook.cells()}
 
 
-def test_the_buttons_are_reached_and_used_with_the_keyboard(tab, server, play):
+def test_the_buttons_work_with_the_keyboard(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     notebook = start_run(tab, server, script, "--review")
     card = Card(notebook)
@@ -139,7 +139,7 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
 
 
 @pytest.mark.full
-def test_cells_are_collapsed_from_the_start_or_not_there_at_all(tab, server, play):
+def test_cells_are_collapsed_at_once_or_absent(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script, "--cells collapsed", more=("mine = 1",))

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.mark.full
 @pytest.mark.parametrize(("continuous", "outcome"), [("", "2 skipped"), ("true", "2 errors")])
-def test_without_chromium_the_tests_name_the_remedy_and_fail_only_in_the_continuous_integration(continuous, outcome):
+def test_missing_chromium_names_the_remedy(continuous, outcome):
     some = [f"tests/e2e/browser/{name}" for name in ("test_hosts.py", "test_hostile.py")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *some, "-k", "notebook_7 or no_script"],

@@ -6,7 +6,7 @@ from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, t
 from tests.e2e.browser.stories import FIRST, SECOND, cell, start_run, two_scenes
 
 
-def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_last(tab, server, play):
+def test_cells_appear_during_the_run_and_solution_last(tab, server, play):
     script = play(*two_scenes(), solution="print('the solution')")
     late, second, solved = script.hold("propose", FIRST, 1), script.hold("propose", SECOND), script.hold("solve")
     notebook = tab.open(server.write("typed.ipynb", ""))
@@ -39,7 +39,7 @@ def test_cells_and_outputs_appear_before_the_run_ends_and_the_solution_arrives_l
     assert len({c["id"] for c in cells}) == len(cells)
 
 
-def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, server, play):
+def test_cells_keep_their_place_whatever_the_user_does(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script, more=("mine = 1", "also = 2"))
@@ -65,7 +65,7 @@ def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, serv
 
 
 @pytest.mark.full
-def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
+def test_two_notebooks_explore_at_once_without_mixing(tab, server, play):
     plays = play(*two_scenes()), play(*two_scenes())
     gates = [script.hold("propose", SECOND) for script in plays]
     notebooks = [start_run(tab, server, script, name=f"at-once-{n}.ipynb") for n, script in enumerate(plays)]
@@ -78,7 +78,7 @@ def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
     assert all(len(candidates(notebook.cells())) >= 4 for notebook in notebooks)
 
 
-def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
+def test_a_restarted_kernel_leaves_no_dead_state(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)
@@ -98,7 +98,7 @@ def test_a_kernel_that_is_restarted_leaves_no_dead_state(tab, server, play):
     assert len({metadata(c)["run_id"] for c in ours(cells)}) == 1
 
 
-def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server, play):
+def test_typing_below_changing_cells_loses_no_key(tab, server, play):
     script = play(*two_scenes())
     gates = [script.hold("propose", FIRST), script.hold("propose", SECOND), script.hold("solve")]
     notebook = start_run(tab, server, script, more=("mine = ''",))

@@ -34,7 +34,7 @@ print("total", total)""",
 OF_LEDGER = "total = sum(ledger.amounts)\nprint('total', total)"
 
 
-def test_data_that_a_task_gives_is_used_and_kept(tab, server, play):
+def test_given_data_is_used_and_kept(tab, server, play):
     scripts = {name: play(solution=INVENTED.format(name=name), repaired=code) for name, code in USED.items()}
     task = "From `{}`, take the rows of Graz and store the sum of their amounts in `total`."
     cells = [cell(script, "--effort", "auto", task=task.format(name)) for name, script in scripts.items()]

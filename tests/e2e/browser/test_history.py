@@ -36,7 +36,7 @@ def explored(server):
     store.clear()
 
 
-def test_runs_of_other_notebooks_are_listed_and_opened_from_sidebar_and_table(tab, server, explored):
+def test_runs_of_other_notebooks_are_listed_and_opened(tab, server, explored):
     notebook = tab.open(server.write("mine/a.ipynb", "%explora history"))
     notebook.run_and_wait(0)
     notebook.run_and_wait(1)

@@ -12,7 +12,7 @@ from tests.e2e.browser.test_sidebar import TASK, configured
 __all__ = ["configured"]
 
 
-def test_notebook_7_begins_shows_steers_and_compares_a_run_and_ends_with_its_card(tabs, server, configured):
+def test_notebook_7_steers_and_compares_a_run(tabs, server, configured):
     second = configured.hold("propose", SECOND)
     name = server.write("classic.ipynb")
     tab = tabs(f"/notebooks/{name}")
@@ -57,7 +57,7 @@ def without_extension(server):
 
 
 @pytest.mark.full
-def test_without_the_extension_there_are_panel_trace_and_solution(without_extension, tabs, server, play):
+def test_without_the_extension_panel_trace_and_solution_appear(without_extension, tabs, server, play):
     tab = tabs()
     script = play(*two_scenes(), solution="print('the solution')")
     gate = script.hold("propose", SECOND)

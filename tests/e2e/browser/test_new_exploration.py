@@ -21,7 +21,7 @@ def empty(tab, server, name):
     return notebook
 
 
-def test_by_keyboard_alone_from_an_empty_notebook_to_a_finished_exploration(tab, server):
+def test_an_empty_notebook_explores_by_keyboard_alone(tab, server):
     notebook = empty(tab, server, "keyboard.ipynb")
     keys = tab.page.keyboard
     tab.open_palette().fill("New Exploration")
@@ -58,7 +58,7 @@ def suggests(tab, root):
 
 
 @pytest.mark.full
-def test_nothing_serious_is_found_by_axe_in_the_form(tab, server):
+def test_axe_finds_nothing_serious_in_the_form(tab, server):
     empty(tab, server, "axe.ipynb")
     root = tab.sidebar.open().root
     root.get_by_role("button", name="Explore", exact=True).click()
@@ -86,7 +86,7 @@ def configured(server, play):
     path.write_text(before)
 
 
-def test_an_error_is_explored_and_the_failed_cell_replaced(tab, server, configured):
+def test_an_error_is_explored_and_its_cell_replaced(tab, server, configured):
     notebook = tab.open(server.write("error.ipynb", FAILS))
     notebook.run_and_wait(0)
     toolbar = tab.page.locator(".jp-cell-toolbar").get_by_role("button", name="Explore how to correct this cell")
@@ -123,7 +123,7 @@ def test_a_comment_is_explored(tab, server):
     tab.until(lambda: library.input_value() == "statistics", "the library")
 
 
-def test_a_kernel_without_the_extension_is_offered_to_load_it(tab, server):
+def test_a_kernel_without_extension_is_offered_it(tab, server):
     notebook = tab.open(server.write("not-loaded.ipynb"))
     notebook.edit(0, f"%%explora statistics\n{TASK}")
     notebook.run(0)
@@ -137,7 +137,7 @@ def statuses(cells):
     return [metadata(cell)["status"] for cell in of_role(cells, "outcome")]
 
 
-def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play):
+def test_a_follow_up_starts_after_the_solution(tab, server, play):
     first = play(*two_scenes(), solution="middle = 20")
     notebook = start_run(tab, server, first, name="follow-up.ipynb")
     notebook.until_ended()
@@ -171,7 +171,7 @@ def config(server):
     path.write_text(before)
 
 
-def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, server, play, config):
+def test_a_configured_key_is_only_in_the_file(tab, server, play, config):
     script = play(name="configured-here")
     notebook = tab.open(server.write("settings.ipynb"))
     tab.sidebar.open().button("Settings").click()

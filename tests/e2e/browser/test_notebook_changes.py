@@ -12,7 +12,7 @@ OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context
 
 
 @pytest.mark.full
-def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, server, play):
+def test_a_moved_notebook_keeps_links_to_its_trace(tab, server, play):
     """Issue 14, item 21: the links were lost until the kernel was restarted."""
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
@@ -29,7 +29,7 @@ def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, 
     tab.until(lambda: any((path or "").startswith("explorations/") for path in tab.page.evaluate(OPEN)), "the trace")
 
 
-def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(tab, server):
+def test_a_misspelled_library_fails_alike_everywhere(tab, server):
     """Issue 14, item 24: it took 9 s, and was "Stopped" in a neutral box here and "Failed" there."""
     notebook = tab.open(server.write("typo.ipynb", "%%explora netwrkx --model offline\nMake a graph."))
     notebook.run_and_wait(0)

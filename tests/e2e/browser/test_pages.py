@@ -12,7 +12,7 @@ def whole(cells):
     return shown[:4] == ["1.1", "1.2", "2.1", "2.2"] and len({c["id"] for c in cells}) == len(cells)
 
 
-def test_a_reload_in_mid_run_goes_on_where_it_was_though_the_kernel_is_busy(tab, server, play):
+def test_a_reload_during_a_run_continues_it(tab, server, play):
     errors = []
     tab.page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     script = play(*two_scenes())
@@ -30,7 +30,7 @@ def test_a_reload_in_mid_run_goes_on_where_it_was_though_the_kernel_is_busy(tab,
     assert not [error for error in errors if "Comm not found" in error]
 
 
-def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(tab, server, play):
+def test_a_closed_tab_finds_its_run_when_reopened(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script, name="closed.ipynb")
@@ -44,7 +44,7 @@ def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(t
 
 
 @pytest.mark.full
-def test_of_two_tabs_one_inserts_and_the_other_says_so_and_takes_over_when_the_first_is_closed(tabs, server, play):
+def test_of_two_tabs_one_inserts_until_it_closes(tabs, server, play):
     first, second = tabs(), tabs()
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
@@ -77,7 +77,7 @@ def test_of_two_tabs_one_inserts_and_the_other_says_so_and_takes_over_when_the_f
 
 
 @pytest.mark.full
-def test_a_run_whose_cell_was_not_saved_before_a_reload_is_steered_nevertheless(tab, server, play):
+def test_an_unsaved_calling_cell_is_steered_after_reload(tab, server, play):
     script = play(*two_scenes())
     notebook = tab.open(server.write("unsaved.ipynb", "mine = 1"))
     notebook.run_and_wait(0)

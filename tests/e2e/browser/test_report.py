@@ -83,7 +83,7 @@ def wider_than_the_window(window):
     return window.evaluate("() => document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
-def test_nothing_serious_is_found_by_axe_folded_and_unfolded(window, page):
+def test_axe_finds_nothing_serious_folded_and_unfolded(window, page):
     window.goto(page.as_uri())
     found = []
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_what_is_wide_scrolls_by_itself(window, page):
     assert table.evaluate("one => one.scrollWidth > one.clientWidth")
 
 
-def test_it_fetches_nothing_and_breaks_no_rule_of_its_own(window, page):
+def test_it_fetches_nothing_and_keeps_its_own_rules(window, page):
     requests, messages = [], []
     window.on("request", lambda request: requests.append(request.url))
     window.on("console", lambda message: messages.append(message.text))

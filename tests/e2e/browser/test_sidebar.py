@@ -14,7 +14,7 @@ SOLUTION = (
 )
 
 
-def test_a_newcomer_reaches_a_finished_exploration_from_the_empty_state_and_undoes_it(tab, server):
+def test_a_newcomer_explores_from_the_empty_state(tab, server):
     notebook = tab.open(server.write("newcomer.ipynb"))
     notebook.do("() => { model.sharedModel.deleteCellRange(0, model.sharedModel.cells.length) }")
     tab.sidebar.open()
@@ -43,7 +43,7 @@ def configured(server, play):
     path.write_text(before)
 
 
-def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, configured):
+def test_axe_finds_nothing_serious_in_the_sidebar(tab, server, configured):
     script = configured
     gate, end = script.hold("propose", SECOND), script.hold("solve")
     notebook = tab.open(server.write("pictures.ipynb", f"%%explora statistics --check '{CHECK}'\n{TASK}"))
@@ -66,7 +66,7 @@ def test_nothing_serious_is_found_by_axe_and_pictures_are_taken(tab, server, con
     assert not found
 
 
-def test_a_run_is_stopped_and_its_tree_walked_with_the_keyboard_alone(tab, server, play):
+def test_a_run_is_stopped_and_walked_by_keyboard(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script)

@@ -45,7 +45,7 @@ def test_stop_ends_the_run_and_its_processes(tab, server, play):
     tab.until(lambda: not siblings(server), "the end of the run's processes", 10)
 
 
-def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
+def test_a_subtask_is_skipped_and_retried(tab, server, play):
     script = play(*two_scenes())
     first, second, solve = script.hold("propose", FIRST), script.hold("propose", SECOND), script.hold("solve")
     notebook = start_run(tab, server, script)
@@ -64,7 +64,7 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
 
 
 @pytest.mark.full
-def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server, play):
+def test_controls_work_when_the_subshell_starts_late(tabs, server, play):
     """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
     tab = tabs()
     tab.page.add_init_script(DELAY_FIRST_SUBSHELL)
@@ -79,7 +79,7 @@ def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server
     assert metadata(of_role(notebook.until_ended(10), "plan")[0])["status"] == "stopped"
 
 
-def test_another_candidate_is_chosen_during_the_run_and_after_it(tab, server, play):
+def test_another_candidate_is_chosen_during_and_after_runs(tab, server, play):
     script = play(*two_scenes())
     solve = script.hold("solve")
     notebook = start_run(tab, server, script)
@@ -127,7 +127,7 @@ def test_controls_work_while_the_kernel_is_busy(tab, server, play):
     notebook.until_run(1)
 
 
-def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
+def test_an_interrupt_ends_a_run_being_waited_for(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)
     notebook = start_run(tab, server, script, "--wait")
@@ -137,7 +137,7 @@ def test_an_interrupt_ends_a_run_that_is_waited_for(tab, server, play):
     assert metadata(of_role(notebook.until_ended(), "plan")[0])["status"] == "stopped"
 
 
-def test_the_user_explores_step_by_step_while_a_whole_program_is_tried(tab, server, play):
+def test_the_user_explores_while_a_program_is_tried(tab, server, play):
     script = play(*two_scenes())
     program = script.hold("solve")
     notebook = start_run(tab, server, script, "--effort", "auto")

@@ -32,7 +32,7 @@ def listed(jupyter, **environ):
     return line
 
 
-def test_jupyterlab_lists_it_as_enabled_and_ok_without_node(environment, tmp_path):
+def test_jupyterlab_lists_it_as_enabled_without_node(environment, tmp_path):
     assert "enabled OK (python, exploracoder-jupyter)" in listed(environment / "bin" / "jupyter", PATH=str(tmp_path))
 
 
@@ -66,7 +66,7 @@ def test_the_wheel_has_the_bundle_once(built):
     assert [name for name in names if name.startswith("exploracoder_jupyter/labextension")] == []
 
 
-def test_the_source_distribution_has_the_sources_and_nothing_that_was_installed(built):
+def test_the_sdist_has_the_sources_and_nothing_installed(built):
     [sdist] = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

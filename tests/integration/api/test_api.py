@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_script_gets_the_solution_with_everything_that_was_tried(folder):
+def test_a_script_gets_the_solution_and_everything_tried(folder):
     events = []
     found = explore(**TASK, check=CHECK, progress=events.append)
     namespace = {}

@@ -80,7 +80,7 @@ def test_the_doctor_lists_the_plugin_with_its_distribution(explora, tmp_path, mo
     assert not [problem for problem in found["problems"] if "explora-example" in problem["what"]]
 
 
-def test_a_run_uses_the_model_the_summarizer_and_the_strategy(explora, tmp_path, monkeypatch):
+def test_a_run_uses_all_plugins_of_a_wheel(explora, tmp_path, monkeypatch):
     (tmp_path / "config.toml").write_text('[exploration]\nstrategy = "first-that-runs"\n')
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     task = ["-t", "Write `a.txt` to a new archive in memory; store the number of its files in `count`"]

@@ -58,7 +58,7 @@ def test_a_light_import_stays_light(statement):
     assert _loaded_by(statement) == []
 
 
-def test_the_extension_is_loaded_and_shows_a_recorded_candidate_without_anything_heavy():
+def test_loading_the_extension_imports_nothing_heavy():
     """In the user's kernel, `%load_ext` must be instant and leave it fork-safe; pages cost nothing before a run."""
     given = (
         "from IPython.testing.globalipapp import start_ipython\nshell = start_ipython()\n"
@@ -101,7 +101,7 @@ for package in ("runs", "pipeline", "kernels"):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each order is tried in a fork")
-def test_what_is_imported_when_asked_for_is_there_in_any_order():
+def test_lazy_imports_work_in_any_order():
     """Also where a module has the name of what it defines."""
     done = subprocess.run([sys.executable, "-c", _ANY_ORDER], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -73,7 +73,7 @@ def _solution(notebook):
     return cell.source
 
 
-def test_a_task_is_solved_and_its_solution_needs_nothing_of_ours(tmp_path, _cache):
+def test_a_solution_needs_nothing_of_this_package(tmp_path, _cache):
     options = ["--check", "assert length == 5", "--out", "traces/first.ipynb", "--json"]
     done = subprocess.run(
         [*COMMAND, *RUN, *options],
@@ -104,7 +104,7 @@ def test_a_library_that_cannot_be_imported_is_named(explora, tmp_path, monkeypat
     assert "no_such_module_here" in sentence
 
 
-def test_an_output_path_below_a_file_is_refused_before_anything_runs(explora, tmp_path):
+def test_an_impossible_output_path_is_refused_first(explora, tmp_path):
     (tmp_path / "file").write_text("")
     done = explora(*RUN, "--out", "file/trace.ipynb")
     assert "file" in _refused(done)
@@ -125,7 +125,7 @@ def test_a_refused_key_is_named_and_never_shown(explora, httpserver, monkeypatch
     assert "sk-geheim" not in done.stderr + done.stdout
 
 
-def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, tmp_path, monkeypatch):
+def test_a_notebook_lists_and_tries_models(httpserver, tmp_path, monkeypatch):
     answer = {"choices": [{"index": 0, "message": {"content": "ready"}, "finish_reason": "stop"}]}
     httpserver.expect_request("/v1/models").respond_with_json({"data": [{"id": "small"}, {"id": "large"}]})
     httpserver.expect_request("/v1/chat/completions").respond_with_json(answer)
@@ -139,7 +139,7 @@ def test_a_notebook_asks_which_model_to_configure_and_then_tries_it(httpserver, 
     assert httpserver.log[-1][0].get_json()["model"] == "large"
 
 
-def test_options_are_parsed_and_completed_before_anything_heavy_is_imported():
+def test_options_are_parsed_before_heavy_imports():
     code = "import sys; from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()"
     heavy = "print({'pydantic', 'numpy', 'openai', 'nbformat', 'IPython', 'anyio'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], capture_output=True, text=True)
@@ -156,7 +156,7 @@ def test_options_are_parsed_and_completed_before_anything_heavy_is_imported():
         ("jupyter explora check some", {"some.ipynb "}),
     ],
 )
-def test_a_shell_is_answered_with_what_can_be_typed(tmp_path, line, offered):
+def test_a_shell_completes_what_can_be_typed(tmp_path, line, offered):
     (tmp_path / "some.ipynb").write_text("")
     answer = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
     environ = {**os.environ, **answer, "_ARGCOMPLETE": "2", "_ARGCOMPLETE_IFS": "\n"}
@@ -203,7 +203,7 @@ def test_the_safest_level_is_taken_and_explained(tmp_path, given, expected, reme
     assert len(remedies) == (remedy is not None) and all(one.startswith(remedy) for one in remedies)
 
 
-def test_the_doctor_starts_a_sibling_and_reports_what_it_found(explora):
+def test_the_doctor_starts_a_sibling_and_reports(explora):
     done = explora("doctor", "--json")
     found = json_result("doctor", done.stdout)
     assert found["state"].startswith("fresh")
@@ -237,7 +237,7 @@ def test_windows_is_refused_with_the_way_to_run(program, tmp_path):
     assert "internal error" not in f"{done.stdout}{done.stderr}"
 
 
-def test_an_extra_that_is_not_installed_is_no_problem(tmp_path):
+def test_a_missing_extra_is_not_a_problem(tmp_path):
     program = "import sys; sys.modules['tree_sitter_java'] = None; from exploracoder_jupyter.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", program, "doctor"], cwd=tmp_path, capture_output=True, text=True)
     assert "strategies:" in done.stdout and "tree_sitter_java" not in done.stdout
@@ -278,7 +278,7 @@ def _alive(processes):
         ("Candidate 1.", signal.SIGTERM),
     ],
 )
-def test_a_signal_stops_the_run_and_leaves_a_valid_trace(tmp_path, until, number):
+def test_a_signal_leaves_a_valid_trace(tmp_path, until, number):
     with _running(tmp_path, until=until) as (process, children):
         process.send_signal(number)
         out, _ = process.communicate(timeout=patience(60))
@@ -306,7 +306,7 @@ def test_a_second_interrupt_ends_everything_at_once(tmp_path):
         _valid(tmp_path / "t.ipynb")
 
 
-def test_a_terminal_sees_the_plan_live_and_gets_its_cursor_back(tmp_path):
+def test_a_terminal_sees_the_live_plan(tmp_path):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *SMALL_RUN, "--out", "t.ipynb"],

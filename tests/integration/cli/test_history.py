@@ -8,7 +8,7 @@ from tests.integration.runs.test_resume import COMMAND, TASK, author, cache, exp
 from tests.patience import patience
 
 
-def test_a_run_that_was_killed_is_listed_and_resumes_as_the_history_says(author, tmp_path):  # noqa: F811
+def test_a_killed_run_is_listed_and_resumes(author, tmp_path):  # noqa: F811
     process = start_run(author, tmp_path, until="Subtask 2:")
     process.send_signal(signal.SIGSTOP)  # it must not end while the history is read
     [running] = explora(tmp_path, "history")["runs"]

@@ -14,7 +14,7 @@ REQUIREMENT = re.compile(r"([\w-]+)[^;]*(?:.*extra == '(\w+)')?")
 
 
 @pytest.mark.parametrize(("continuous", "status"), [("", 0), ("true", 1)])
-def test_only_outside_the_continuous_integration_may_node_be_missing(tmp_path, continuous, status):
+def test_node_may_be_missing_only_outside_ci(tmp_path, continuous, status):
     (tmp_path / "bin").mkdir()
     for name in ("python", "ruff", "mypy", "lint-imports"):
         (tmp_path / "bin" / name).write_text("#!/bin/sh\n")

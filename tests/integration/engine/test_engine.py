@@ -131,7 +131,7 @@ def test_what_is_asked_before_the_beginning_is_answered(engine):
     assert notice.text in ("There is no plan yet: nothing was changed.", "There is no subtask 9 to skip.")
 
 
-def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
+def test_a_stop_before_the_start_is_obeyed(engine):
     engine.order("statistics")
     engine.write(encode(Stop()))
     last = engine.last()
@@ -141,7 +141,7 @@ def test_a_stop_before_the_beginning_is_obeyed_at_once(engine):
 
 
 @pytest.mark.parametrize("how", ["message", "end of input", "interrupted"])
-def test_a_stop_in_the_middle_leaves_a_closed_trace_and_no_process(engine, how):
+def test_a_stop_midway_leaves_a_closed_trace(engine, how):
     engine.order("statistics")
     engine.until("candidate_proposed")
     siblings = engine.siblings()
@@ -171,7 +171,7 @@ def test_an_engine_that_is_killed_leaves_no_process(engine):
     assert [sibling for sibling in alive if sibling.status() != psutil.STATUS_ZOMBIE] == []
 
 
-def test_the_values_that_were_sent_do_not_outlive_it_when_the_kernel_is_killed(engine, tmp_path):
+def test_sent_values_are_removed_when_the_kernel_dies(engine, tmp_path):
     sent = tmp_path / "sent"
     sent.mkdir()
     dump(["numbers"], {"numbers": [1, 2]}, str(sent))
@@ -208,7 +208,7 @@ sys.exit(engine.main())
 """
 
 
-def test_the_kernel_is_asked_to_fork_over_the_pipe_and_its_end_fails_the_question(tmp_path):
+def test_the_engine_requests_forks_over_the_pipe(tmp_path):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
     with subprocess.Popen([sys.executable, "-c", FORKS], cwd=tmp_path, **pipes) as process:
         offer = LiveOffer.model_validate({"hazards": [{"kind": "warn", "what": "2 threads"}]})
@@ -240,7 +240,7 @@ def test_the_last_message_waits_for_a_slow_reader():
     assert decode_from_engine(output.getvalue()).error == "The first line is not a start message."
 
 
-def test_prints_within_the_engine_do_not_reach_the_protocol(tmp_path, monkeypatch):
+def test_prints_in_the_engine_spare_the_protocol(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys, threading, time\n"
         "def noise():\n"

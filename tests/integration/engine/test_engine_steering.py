@@ -167,7 +167,7 @@ def test_a_run_is_steered_while_its_candidates_run(engine, endpoint):  # noqa: F
     assert engine.siblings() == []
 
 
-def test_a_run_goes_on_from_what_was_selected_before(engine, endpoint):  # noqa: F811
+def test_a_run_continues_from_earlier_selections(engine, endpoint):  # noqa: F811
     code = [MARK.format(mark="x"), MARK.format(mark="y")]
     run = Driven(engine, endpoint, given=Continuation(plan=["one", "two", TITLES[2]], code=code, hint="be quick"))
     assert run.until("candidate_observed", candidate="2.1").observation.text == "['x', 'y']"
@@ -188,7 +188,7 @@ def test_a_plan_is_reviewed_before_anything_is_tried(engine, endpoint):  # noqa:
     assert kinds.index("review_asked") < kinds.index("steered") < kinds.index("subtask_started")
 
 
-def test_an_edited_candidate_runs_in_a_fork_of_the_same_state_and_is_carried_forward(engine, endpoint):  # noqa: F811
+def test_an_edited_candidate_runs_from_the_same_state(engine, endpoint):  # noqa: F811
     run = Driven(engine, endpoint)
     sleepers()
     run.ask(RunEdited(subtask="1", candidate="1.1", code=MARK.format(mark="mine")))

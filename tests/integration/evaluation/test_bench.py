@@ -61,7 +61,7 @@ def test_recorded_replies_give_the_same_table(problems, tmp_path):
     assert reported.returncode == 0 and json.loads(reported.stdout)["arms"][0]["samples"] == 1
 
 
-def test_an_interrupt_leaves_a_folder_that_can_be_resumed(problems, tmp_path):
+def test_an_interrupted_folder_can_be_resumed(problems, tmp_path):
     arguments = [str(problems), *QUICK, "--workers", "1", "--out", "out"]
     process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:

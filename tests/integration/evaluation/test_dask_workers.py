@@ -78,7 +78,7 @@ async def run(queue, folder, address, *, job=run_scripted, limits=None):
     return seen
 
 
-async def test_units_survive_a_killed_worker_end_with_a_stop_and_share_one_rate_limit(tmp_path):
+async def test_units_survive_lost_workers_within_rate_limits(tmp_path):
     killing = [ScriptedUnit(number, kills=int(number == 17), child=number % 10 == 0) for number in range(40)]
     killed, stopped, limited = (tmp_path / name for name in ("killed", "stopped", "limited"))
     async with cluster() as local:
@@ -96,7 +96,7 @@ async def test_units_survive_a_killed_worker_end_with_a_stop_and_share_one_rate_
     assert times[-1] - times[0] > 2.5  # 3.5 by the limit; the first can be late
 
 
-async def test_a_lost_scheduler_is_one_sentence_and_the_rest_runs_later(tmp_path):
+async def test_a_lost_scheduler_is_one_sentence(tmp_path):
     everything = [ScriptedUnit(number, seconds=0.0 if number < 10 else 600) for number in range(14)]
     async with scheduler_with_workers(tmp_path) as (scheduler, address):
         with pytest.raises(ExceptionGroup) as raised:

@@ -97,7 +97,7 @@ async def start(tmp_path):
         yield await siblings.root()
 
 
-async def test_a_reference_solution_passes_and_an_empty_one_does_not(tmp_path):
+async def test_reference_solutions_pass_and_empty_ones_fail(tmp_path):
     problem = replace(PROBLEMS[0], folder=tmp_path)
     assert await verify_problem(problem, FORKS) == ""
     right = await score_solution(problem, problem.solution, FORKS)
@@ -108,7 +108,7 @@ async def test_a_reference_solution_passes_and_an_empty_one_does_not(tmp_path):
     assert (await score_solution(problem, missing, FORKS)).missing_apis == ("statistics.no_such.name",)
 
 
-async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp_path):
+async def test_a_useless_or_revealing_problem_is_found(tmp_path):
     problem = replace(PROBLEMS[1], folder=tmp_path)
     assert "empty solution" in await verify_problem(replace(problem, tests=("1 == 1",)), FORKS)
     assert "1 of 2" in await verify_problem(replace(problem, solution="def middle(values):\n    return 2"), FORKS)
@@ -117,7 +117,7 @@ async def test_a_problem_that_measures_nothing_or_reveals_its_tests_is_found(tmp
     assert "problems.jsonl" in await verify_problem(problem, FORKS)
 
 
-async def test_a_solution_that_manipulates_the_tests_does_not_pass(start):
+async def test_a_solution_that_manipulates_tests_fails(start):
     problem = replace(PROBLEMS[1], tests=PROBLEMS[1].tests[:1])
     for cheat, code in CHEATS.items():
         outcome = await run_hidden_tests(start, problem, code, timeout=patience(4))
@@ -149,7 +149,7 @@ FAILURES = {
 }
 
 
-async def test_the_kind_of_a_failure_is_named_and_a_test_does_not_affect_the_next_one(start):
+async def test_failures_are_named_and_isolated(start):
     for code, failure in FAILURES.items():
         outcome = await run_hidden_tests(start, PROBLEMS[1], code, timeout=2 if failure == "timeout" else patience(20))
         assert outcome.failure == failure
@@ -180,7 +180,7 @@ def settings(monkeypatch):
     }
 
 
-async def test_a_unit_is_solved_with_its_setup_and_without_its_tests(httpserver, settings, tmp_path):
+async def test_a_unit_hides_its_tests(httpserver, settings, tmp_path):
     prompts = []
     answer = answering(SPREAD)
 

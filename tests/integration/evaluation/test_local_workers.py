@@ -22,7 +22,7 @@ async def run(queue, folder, *, workers=2):
     return seen
 
 
-async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
+async def test_a_worker_killed_midway_changes_nothing(tmp_path):
     wanted = units(40)
     killing = [ScriptedUnit(unit.number, kills=int(unit.number == 17)) for unit in wanted]
     seen = await run(UnitQueue(killing), tmp_path)
@@ -30,7 +30,7 @@ async def test_a_worker_that_is_killed_in_the_middle_changes_nothing(tmp_path):
     assert len(began(tmp_path)) == 41
 
 
-async def test_a_unit_whose_workers_all_die_or_that_raises_is_a_fault(tmp_path):
+async def test_a_unit_without_workers_is_a_fault(tmp_path):
     failing = [ScriptedUnit(0, kills=9), ScriptedUnit(1), ScriptedUnit(2, fails="raise"), ScriptedUnit(3)]
     seen = await run(UnitQueue(failing), tmp_path, workers=1)
     assert [bool(row.fault) for row in seen] == [True, False, True, False]
@@ -39,7 +39,7 @@ async def test_a_unit_whose_workers_all_die_or_that_raises_is_a_fault(tmp_path):
     assert len({path.suffix for path in began(tmp_path)}) == 4  # a unit that raises ends no worker
 
 
-async def test_a_stop_ends_the_active_units_and_the_rest_can_run_later(tmp_path):
+async def test_a_stop_ends_active_units(tmp_path):
     everything = [*units(3), *(ScriptedUnit(number, seconds=600) for number in (3, 4, 5))]
     with anyio.fail_after(patience(60)):
         async with anyio.create_task_group() as group:

@@ -34,7 +34,7 @@ def _without_times(events):
     return [(call.step, call.subject, call.replies, call.usage) for call in calls], sorted(observed), chosen
 
 
-def test_a_replay_needs_no_model_and_has_the_same_replies(tmp_path):
+def test_a_replay_repeats_replies_without_a_model(tmp_path):
     archive = tmp_path / "replies"
     with pytest.raises(UsageError, match="recorded replies"):
         _run(tmp_path / "nothing", archive, asks_model=False)

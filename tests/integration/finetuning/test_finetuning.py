@@ -70,7 +70,7 @@ def _rows(folder):
     return [json.loads(line) for line in (folder / "data.jsonl").read_text().splitlines()]
 
 
-def test_a_corpus_is_annotated_and_what_is_left_out_is_counted(folder):
+def test_a_corpus_is_annotated_and_omissions_counted(folder):
     done, counts = _annotate(folder)
     assert done.returncode == 0, done.stderr
     assert (counts["sources"], counts["samples"], counts["invalid"], counts["rows"]) == (4, 5, 1, 2)
@@ -82,7 +82,7 @@ def test_a_corpus_is_annotated_and_what_is_left_out_is_counted(folder):
     assert cell["calls"][0]["origin"] == "comment" and cell["place"] == "cell 1"
 
 
-def test_an_interrupted_annotation_is_continued_and_nothing_else_is_written_over_or_mixed_in(folder):
+def test_an_interrupted_annotation_continues_without_mixing(folder):
     _annotate(folder)
     whole, state = _rows(folder), json.loads((folder / "data.jsonl.state.json").read_text())
     first = (folder / "data.jsonl").read_bytes().splitlines(keepends=True)[0]
@@ -196,7 +196,7 @@ def test_the_whole_way_of_the_guide(folder):
 
 
 @trains
-def test_a_model_is_trained_until_its_loss_falls_and_goes_on_from_the_last_complete_checkpoint(base):
+def test_training_lowers_the_loss_and_resumes_from_checkpoints(base):
     done = _finetune(base, "--epochs", 3, "--rate", 0.01, "--targets", "all-linear", "--merged", "--json")
     assert done.returncode == 0, done.stderr
     report = json_result("finetune", done.stdout)
@@ -216,7 +216,7 @@ def test_a_model_is_trained_until_its_loss_falls_and_goes_on_from_the_last_compl
 
 
 @trains
-def test_what_cannot_be_trained_is_an_error_with_a_remedy(base):
+def test_untrainable_input_is_an_error_with_a_remedy(base):
     for options, message in (
         (("--base", "./nowhere"), "no model './nowhere'"),
         (("--method", "qlora"), "QLoRA needs"),
@@ -228,7 +228,7 @@ def test_what_cannot_be_trained_is_an_error_with_a_remedy(base):
 
 
 @trains
-async def test_generation_stops_for_the_answer_of_the_search_and_continues_behind_it(tmp_path):
+async def test_generation_stops_for_search_answers_and_continues(tmp_path):
     search, found = ["x = ", "<API>APISearch(", "a root", ")->"], ["</API>", "math.sqrt(16)", "\n```"]
     words = ["```python\n", *search, "made_up", *found]
     chain = ["<|assistant|>", "```python\n", *search, "made_up"]

@@ -18,7 +18,7 @@ FAKE = Path(__file__).with_name("fake_engine.py")
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_a_display_that_fails_leaves_no_engine_and_no_resources(tmp_path, monkeypatch, error):
+def test_a_failing_display_leaves_no_engine(tmp_path, monkeypatch, error):
     monkeypatch.chdir(tmp_path)
     runs, resources, closed = Controls(None, folder=lambda: None).runs, ExitStack(), []
     resources.callback(closed.append, True)
@@ -36,7 +36,7 @@ def test_a_display_that_fails_leaves_no_engine_and_no_resources(tmp_path, monkey
     assert runs.all == []
 
 
-def test_a_hello_that_comes_while_the_run_is_made_owns_it(tmp_path, monkeypatch):
+def test_a_hello_during_the_start_owns_the_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     desk = Controls(None, folder=lambda: None)
 
@@ -60,7 +60,7 @@ class Silent:
         pass
 
 
-def test_an_engine_that_asks_for_no_fork_is_waited_for_only_so_long(tmp_path, monkeypatch):
+def test_a_missing_fork_request_is_waited_for_briefly(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     runs, resources, closed = Controls(None, folder=lambda: None).runs, ExitStack(), []
     resources.callback(closed.append, True)

@@ -205,7 +205,7 @@ def ended(pid, seconds=10):
     return True
 
 
-def test_where_nobody_looks_the_cell_waits_and_offers_the_solution(kernel):
+def test_without_a_viewer_the_cell_waits(kernel):
     line = "%%explora quick --candidates 3 --use mine --state fresh --check 'assert answer' --name f"
     reply, output = kernel.run(f"{line}\nFind the <answer>.")
     assert (reply["status"], output) == ("ok", "")
@@ -235,7 +235,7 @@ def test_what_the_engine_refuses_is_one_sentence(kernel):
     assert not any("The library is unknown" in str(shown) for shown in kernel.displays.values()), "it is shown once"
 
 
-def test_a_run_that_was_refused_does_not_take_the_place_of_the_last_one(kernel):
+def test_a_refused_run_does_not_replace_the_last(kernel):
     kernel.run("%%explora quick --name f\ntask")
     kernel.run("%%explora refuses\ntask")
     output = kernel.run("%explora status\n%explora history")[1]
@@ -244,14 +244,14 @@ def test_a_run_that_was_refused_does_not_take_the_place_of_the_last_one(kernel):
     assert kernel.run("%explora solution")[0]["status"] == "ok"
 
 
-def test_an_engine_that_dies_is_one_sentence_and_the_kernel_lives_on(kernel):
+def test_a_dying_engine_is_one_sentence(kernel):
     reply, output = kernel.run("%%explora dies\ntask")
     assert reply["status"] == "error"
     assert output == "UsageError: The engine ended unexpectedly (killed by signal 9). Its last output: a last cry\n"
     assert kernel.run("mine")[0]["status"] == "ok"
 
 
-def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
+def test_an_engine_that_dies_later_names_its_trace(kernel):
     _, output = kernel.run("%%explora dies late\ntask")
     assert output.endswith(
         "a last cry The results so far are in /notes/explorations/dies.ipynb; --resume continues from there.\n"
@@ -259,7 +259,7 @@ def test_an_engine_that_dies_after_it_has_begun_a_trace_names_it(kernel):
     assert kernel.run("%explora status")[1].count("Trace: /notes/explorations/dies.ipynb") == 1
 
 
-def test_an_engine_that_cannot_be_started_is_one_sentence(kernel):
+def test_an_engine_that_cannot_start_is_one_sentence(kernel):
     kernel.run("%config ExploraMagics.engine_python = '/nowhere/python'")
     _, output = kernel.run("%%explora quick --use mine\ntask")
     assert output.startswith(
@@ -281,7 +281,7 @@ def test_interrupt_stops_the_run_and_keeps_the_kernel(kernel):
     assert kernel.run("mine")[0]["status"] == "ok"
 
 
-def test_a_second_interrupt_does_not_wait_for_a_stubborn_engine(kernel):
+def test_a_second_interrupt_skips_a_stubborn_engine(kernel):
     sent = kernel.send("%%explora stubborn\ntask")
     kernel.shows("Look <around>")
     kernel.manager.interrupt_kernel()
@@ -294,7 +294,7 @@ def test_a_second_interrupt_does_not_wait_for_a_stubborn_engine(kernel):
     assert ended(kernel.order()["pid"], 1)
 
 
-def test_where_somebody_looks_the_run_is_in_the_background(kernel):
+def test_with_a_viewer_runs_are_in_the_background(kernel):
     reply, output = kernel.run("%%explora slow\ntask", cell="cell-1")
     assert (reply["status"], output) == ("ok", "")
     assert kernel.order()["cell"] == "cell-1"
@@ -338,7 +338,7 @@ def test_the_button_stops_the_run(kernel):
     kernel.shows("Stopped. By the user.")
 
 
-def test_the_solution_of_a_background_run_is_offered_on_request(kernel):
+def test_a_background_solution_is_offered_on_request(kernel):
     reply, _ = kernel.run("%%explora quick\ntask", cell="vscode-notebook-cell:/a/b.ipynb#W0")
     assert reply["payload"] == []
     assert kernel.order()["cell"] is None, "not a cell id of a notebook"
@@ -364,7 +364,7 @@ def test_a_program_that_failed_is_not_offered(kernel):
     assert output == f"UsageError: {wanted}\n"
 
 
-def test_a_background_engine_that_does_not_stop_is_ended(kernel):
+def test_a_stubborn_background_engine_is_ended(kernel):
     kernel.run("%%explora stubborn\ntask", cell="cell-1")
     kernel.shows("Look <around>")
     kernel.run("%explora stop")
@@ -400,7 +400,7 @@ def test_a_console_shows_the_result_as_lines(kernel):
     assert [item["text"] for item in reply["payload"]] == ["answer = 42"]
 
 
-def test_a_recorded_candidate_shows_its_recorded_outputs_again_or_says_that_it_has_none(trace_kernel):
+def test_a_recorded_candidate_shows_its_recorded_outputs(trace_kernel):
     cells = nbformat.read(trace_kernel.folder / "trace.ipynb", as_version=4).cells
     trace_kernel.run("import os; os.chdir('/')")
     candidates = [cell for cell in cells if cell.source.startswith("%%explored")]
@@ -431,7 +431,7 @@ def forked(kernel):
     return wait_until(lambda: _written(kernel.folder / "forked.json"), 20, "the kernel to answer")
 
 
-def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
+def test_the_kernel_is_forked_while_the_cell_waits(forkable):
     assert forkable.run("%%explora forks\ntask")[0]["status"] == "ok"
     hazard = {"kind": "warn", "library": "", "what": "True threads"}
     offer = forkable.order()["live"]
@@ -442,7 +442,7 @@ def test_the_kernel_offers_itself_and_is_forked_while_the_cell_waits(forkable):
     assert (forkable.folder / "asked").read_text() == "True /run/engine None"
 
 
-def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable):
+def test_a_busy_kernel_is_forked_in_the_background(forkable):
     forkable.run("%%explora forks busy\ntask", cell="cell-1")
     busy = f"Path('busy').touch()\nimport time\nuntil = time.monotonic() + {patience(15)}\n"
     reply, output = forkable.run(f"{busy}while not Path('forked.json').exists() and time.monotonic() < until: pass\n0")
@@ -452,20 +452,20 @@ def test_the_kernel_is_forked_in_the_background_although_a_cell_is_busy(forkable
     forkable.shows("Unchecked")
 
 
-def test_a_fork_that_is_refused_is_answered_with_the_sentence(forkable):
+def test_a_refused_fork_is_answered_with_a_sentence(forkable):
     forkable.run("refusal = 'there is no memory for it'")
     assert forkable.run("%%explora forks\ntask")[0]["status"] == "ok"
     assert forked(forkable)["problem"] == "there is no memory for it"
 
 
-def test_where_a_fresh_kernel_is_wanted_nothing_is_offered(forkable):
+def test_a_fresh_run_offers_no_fork(forkable):
     assert forkable.run("%%explora forks --state fresh\ntask")[0]["status"] == "ok"
     assert forkable.order()["live"] is None
     assert forked(forkable)["problem"] == "it was not offered for forking"
     assert not (forkable.folder / "asked").exists()
 
 
-def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent(forkable):
+def test_an_unsendable_variable_matters_only_where_needed(forkable):
     forkable.run("handle = object()")
     _, output = forkable.run("%%explora quick --use mine handle --state fresh\ntask")
     sentence = "The variable 'handle' holds a builtins.object, which cannot be sent to another kernel."
@@ -480,7 +480,7 @@ def test_a_variable_that_cannot_be_sent_is_an_error_only_where_it_has_to_be_sent
     assert forkable.order()["layers"][0] == {"sandbox": {"pickle": True}}
 
 
-def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
+def test_variables_in_a_fork_are_not_written(forkable):
     forkable.run("big = object()")
     assert forkable.run("%%explora quick --use mine big --state live\ntask")[0]["status"] == "ok"
     order = forkable.order()
@@ -490,7 +490,7 @@ def test_variables_of_which_a_fork_has_all_are_not_written_anywhere(forkable):
     assert output == "UsageError: --use: There is no variable 'missing'.\n"
 
 
-def test_the_engine_receives_the_variables_that_the_task_mentions(forkable):
+def test_the_engine_receives_mentioned_variables(forkable):
     forkable.run("prices, sizes, other = [1], [2], [3]")
     forkable.run("%%explora quick --check 'assert order == sizes'\nSort `prices` and json, not mine.sizes.")
     mentioned = forkable.order()["mentioned"]
@@ -509,7 +509,7 @@ def test_what_an_earlier_solution_made_is_not_given(forkable):
         (forkable.folder / "order.json").unlink()
 
 
-def test_a_cell_in_the_background_returns_when_the_kernel_was_forked(forkable):
+def test_a_background_cell_returns_after_the_fork(forkable):
     forkable.run("x = 1")
     explore = forkable.send("%%explora forks-late --state live\ntask", cell="cell-1")
     change = forkable.send("x = 2", cell="cell-2")
@@ -523,7 +523,7 @@ def test_a_cell_in_the_background_returns_when_the_kernel_was_forked(forkable):
 
 
 @pytest.mark.parametrize(("kind", "options"), [("cannot", "--state live"), ("hesitates", "")])
-def test_a_cell_in_the_background_waits_for_no_fork_that_will_not_come(forkable, kind, options):
+def test_a_background_cell_waits_for_no_impossible_fork(forkable, kind, options):
     before = time.monotonic()
     assert forkable.run(f"%%explora {kind} {options}\ntask", cell="cell-1")[0]["status"] == "ok"
     assert time.monotonic() - before < patience(5)
@@ -531,7 +531,7 @@ def test_a_cell_in_the_background_waits_for_no_fork_that_will_not_come(forkable,
     assert ended(forkable.order()["pid"])
 
 
-def test_an_interrupt_at_the_very_beginning_leaves_no_engine(forkable):
+def test_an_interrupt_at_the_start_leaves_no_engine(forkable):
     sent = forkable.send("%%explora hesitates --state live\ntask", cell="cell-1")
     order = forkable.order()
     forkable.manager.interrupt_kernel()
@@ -541,7 +541,7 @@ def test_an_interrupt_at_the_very_beginning_leaves_no_engine(forkable):
     assert ended(order["pid"])
 
 
-def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
+def test_an_interrupt_before_the_fork_stops_the_run(forkable):
     sent = forkable.send("%%explora hesitates --state live\ntask", cell="cell-1")
     forkable.order()
     forkable.shows("hesitates")  # the run is followed now
@@ -554,7 +554,7 @@ def test_an_interrupt_while_the_fork_is_waited_for_stops_the_run(forkable):
     assert forkable.run("mine")[0]["status"] == "ok"
 
 
-def test_the_files_of_a_solution_are_shown_and_copied_on_request(forkable):
+def test_files_of_a_solution_are_copied_on_request(forkable):
     (forkable.folder / "kept" / "new").mkdir(parents=True, exist_ok=True)
     for name in ("a.csv", "new/b.csv"):
         (forkable.folder / "kept" / name).write_text("theirs")

@@ -38,7 +38,7 @@ def url(httpserver):
     return httpserver.url_for("/v1")
 
 
-def test_models_are_listed_and_tried_with_a_key_that_is_not_saved(config, url):
+def test_models_are_tried_with_an_unsaved_key(config, url):
     found = find_models(FindModels(request=1, base_url=url, key=KEY), sys.executable)
     assert [(one.url, one.models) for one in found.endpoints] == [(url, ["qwen3-coder"])]
     tried = try_model(TryModel(request=1, base_url=url, model="qwen3-coder", key=KEY), sys.executable)
@@ -46,7 +46,7 @@ def test_models_are_listed_and_tried_with_a_key_that_is_not_saved(config, url):
     assert not config.exists()
 
 
-def test_an_error_of_the_endpoint_or_the_address_is_answered(config, url):
+def test_an_error_of_endpoint_or_address_is_answered(config, url):
     tried = try_model(TryModel(request=1, base_url=url, model="qwen3-coder", key="wrong"), sys.executable)
     assert "refused the key" in tried.problem
     nowhere = find_models(FindModels(request=1, base_url="nowhere"), sys.executable)

@@ -80,7 +80,7 @@ def explore(page, line="steered", **ours):
     return begun(page)
 
 
-def test_a_page_that_says_hello_gets_a_card_live_cells_and_the_state(kernel, tab):
+def test_a_page_gets_card_live_cells_and_state(kernel, tab):
     page = tab()
     welcome = page.connect()
     assert (welcome["type"], welcome["runs"]) == ("welcome", [])
@@ -102,7 +102,7 @@ def test_a_page_that_says_hello_gets_a_card_live_cells_and_the_state(kernel, tab
     assert kernel.order()["cells"] is True
 
 
-def test_a_hello_is_answered_while_a_cell_waits_and_the_solution_is_the_pages(kernel, tab):
+def test_a_hello_is_answered_while_a_cell_waits(kernel, tab):
     page = tab()
     page.connect()
     sent = page.execute("%%explora steered --wait\ntask")
@@ -143,7 +143,7 @@ def test_controls_take_effect_while_a_cell_is_running(kernel, tab):
         assert ended(kernel.order()["pid"])
 
 
-def test_what_cannot_be_done_is_reported_in_one_sentence(kernel, tab):
+def test_what_cannot_be_done_is_one_sentence(kernel, tab):
     page = tab()
     page.connect()
     run = explore(page)["key"]
@@ -210,7 +210,7 @@ def test_a_reloaded_page_goes_on_where_it_was(kernel, tab):
     again.until(lambda: list(again.cells[run]) == ["plan", "control-1", "control-2", "control-3"], "all cells in order")
 
 
-def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
+def test_another_tab_waits_until_the_owner_is_gone(kernel, tab):
     first, second = tab(), tab("tab-2")
     first.connect()
     second.connect()
@@ -228,7 +228,7 @@ def test_the_other_tab_changes_nothing_until_the_owner_is_gone(kernel, tab):
     assert "control-1" not in first.cells.get(run, {})
 
 
-def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, tab):
+def test_deleted_cells_stay_away(kernel, tab):
     page = tab()
     page.connect()
     run = explore(page)["key"]
@@ -249,7 +249,7 @@ def test_deleted_cells_stay_away_and_what_follows_them_finds_its_place(kernel, t
     assert page.cells[run] == {}
 
 
-def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_that(kernel, tab):
+def test_without_a_page_the_panel_works_as_before(kernel, tab):
     page = tab()
     assert page.run("%%explora steered\ntask")["status"] == "ok"
     assert "To stop: %explora stop" in page.shows("Look")["text/plain"]
@@ -263,7 +263,7 @@ def test_where_no_page_answers_the_panel_is_as_ever_and_a_late_hello_changes_tha
     page.until(lambda: not any(widget in data for data in page.displays.values()), "the end of the button")
 
 
-def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
+def test_an_ended_run_is_continued(kernel, tab):
     page = tab()
     page.connect()
     run = explore(page)["key"]
@@ -287,12 +287,12 @@ def test_a_run_that_has_ended_is_gone_on_from(kernel, tab):
 
 
 @pytest.mark.parametrize("left", [{"run": "gone", "subtask": "2"}, "nonsense"])
-def test_what_was_left_in_a_saved_cell_keeps_nobody_from_exploring(kernel, tab, left):
+def test_leftovers_of_a_saved_cell_block_nothing(kernel, tab, left):
     assert tab().run("%%explora quick --wait\ntask", **{"continue": left})["status"] == "ok"
     assert kernel.order()["given"] is None
 
 
-def test_a_cell_that_explores_again_ends_what_it_began(kernel, tab):
+def test_exploring_again_ends_the_earlier_run(kernel, tab):
     page = tab()
     page.connect()
     first = explore(page)["key"]
@@ -302,7 +302,7 @@ def test_a_cell_that_explores_again_ends_what_it_began(kernel, tab):
     assert second["status"] == "running"
 
 
-def test_a_solution_that_is_in_a_cell_is_not_shown_again_by_a_page_that_comes_late(kernel, tab):
+def test_a_late_page_shows_no_solution_twice(kernel, tab):
     page = tab()
     reply = page.run("%%explora shown --wait\ntask")
     assert [payload["text"] for payload in reply["payload"]] == ["answer = 42"]
@@ -319,7 +319,7 @@ def test_clean_is_done_by_the_page_that_asks(kernel, tab):
     assert second.events[-1] == {"type": "clean", "session": second.session, "keep_solution": True}
 
 
-def test_a_plan_under_review_is_accepted_by_the_page_or_by_a_line(kernel, tab):
+def test_page_or_line_accepts_a_reviewed_plan(kernel, tab):
     page = tab()
     assert page.run("%%explora reviewed --review\ntask")["status"] == "ok"
     assert "To start as planned: %explora accept." in page.shows("is waiting")["text/plain"]
@@ -369,7 +369,7 @@ def test_siblings_are_gone_after_stop(tmp_path, monkeypatch):
             page.close()
 
 
-def test_a_page_completes_libraries_while_a_cell_is_running(kernel, tab):
+def test_a_page_completes_libraries_beside_a_running_cell(kernel, tab):
     page = tab()
     page.connect()
     kernel.run("import json as j\nfrom collections import OrderedDict")

@@ -38,7 +38,7 @@ def kernel(tmp_path, request):
 
 @pytest.mark.parametrize("kernel", ["bubblewrap", "limits"], indirect=True)
 @pytest.mark.parametrize("killed", ["kernel", "command"])
-def test_nothing_is_left_when_the_kernel_or_the_command_is_killed(kernel, killed):
+def test_nothing_is_left_of_a_killed_search(kernel, killed):
     family = _family(kernel, until="introspection.api_walk")
     (family[0] if killed == "kernel" else family[1]).kill()
     if killed == "command":

@@ -70,7 +70,7 @@ print([hit.path for hit in hits])
 """
 
 
-def test_what_the_notebook_can_import_is_searched_where_the_engine_is_elsewhere(notebook, tmp_path):
+def test_search_reads_libraries_of_the_notebook(notebook, tmp_path):
     environ = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")}
     command = [notebook, "-c", NOTEBOOK, sys.executable]
     done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
@@ -88,7 +88,7 @@ shell.run_cell_magic("explora", "jarlib --model offline --wait", "Put beans into
 """
 
 
-def test_what_the_notebook_can_import_is_explored_where_the_engine_is_elsewhere(notebook, tmp_path):
+def test_exploring_reads_libraries_of_the_notebook(notebook, tmp_path):
     environ = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython")}
     command = [notebook, "-c", EXPLORING, sys.executable]
     done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=tmp_path, check=False)
@@ -110,7 +110,7 @@ class FailingModel:
         return np.array([[len(text), 1.0] for text in texts])
 
 
-def test_a_search_goes_on_without_a_model_that_fails_and_says_so_once(monkeypatch, tmp_path):
+def test_search_continues_without_a_failing_model(monkeypatch, tmp_path):
     module = ModuleType("model2vec")
     module.StaticModel, module.__spec__ = FailingModel, SimpleNamespace()
     monkeypatch.setitem(sys.modules, "model2vec", module)

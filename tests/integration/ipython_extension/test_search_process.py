@@ -61,7 +61,7 @@ def test_an_interrupt_leaves_no_process(monkeypatch, heeds):
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids)
 
 
-def test_a_search_is_the_command_with_what_is_set_here(engine, tmp_path):
+def test_a_search_uses_the_settings_of_the_notebook(engine, tmp_path):
     configured = {**engine(kernel="weak"), "endpoint": {"base_url": "vllm"}}
     finder = LibrarySearcher(jupyter=False, configured=lambda: configured)
     assert len(finder.search("--kernel strong -k 4 mylib what it does")) == 0
@@ -99,7 +99,7 @@ def engine(tmp_path, monkeypatch):
     return made
 
 
-def test_another_interpreter_is_asked_to_look_into_this_one(engine, tmp_path):
+def test_another_interpreter_searches_this_one(engine, tmp_path):
     configured = engine()
     LibrarySearcher(jupyter=False, configured=lambda: configured).search("mylib what it does")
     assert f"--python={sys.executable}" in (tmp_path / "arguments").read_text().splitlines()

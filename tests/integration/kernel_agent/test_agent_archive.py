@@ -22,7 +22,7 @@ def kernels(tmp_path, monkeypatch):
     return add
 
 
-def test_kernels_that_cannot_be_used_are_refused_in_words(kernels):
+def test_unusable_kernels_are_refused_in_words(kernels):
     kernels("julia", '{"argv": ["julia"], "display_name": "J", "language": "julia"}')
     kernels("xpython", '{"argv": ["xpython", "-f", "{connection_file}"], "display_name": "X", "language": "python"}')
     kernels("gone", '{"argv": ["/no/python", "-m", "ipykernel_launcher"], "display_name": "G", "language": "python"}')
@@ -60,7 +60,7 @@ def test_an_interpreter_that_cannot_run_kernels_is_refused(tmp_path, kernels):
         assert find_interpreter(*given, kernels=False).paths == ("/usr",)  # a search starts none
 
 
-def test_an_interpreter_may_be_named_instead_of_a_kernel_and_imports_nothing_of_the_folder(tmp_path, monkeypatch):
+def test_a_named_interpreter_ignores_modules_of_the_folder(tmp_path, monkeypatch):
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
     python.symlink_to(sys.executable)
@@ -72,7 +72,7 @@ def test_an_interpreter_may_be_named_instead_of_a_kernel_and_imports_nothing_of_
         assert sys.base_prefix in found.paths
 
 
-def test_files_of_the_user_are_not_taken_for_modules_that_we_need(tmp_path):
+def test_files_of_the_user_shadow_no_module(tmp_path):
     archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     for name in ("platform.py", "email.py", "argparse.py"):
         (tmp_path / name).write_text("raise ImportError")

@@ -157,7 +157,7 @@ def test_the_public_surface_is_what_users_can_reach(apis):
     assert "default" in apis["shop.Cart.setdefault"]["doc"]
 
 
-def test_members_of_other_libraries_are_marked_and_enums_have_values(apis):
+def test_foreign_members_are_marked_and_enums_have_values(apis):
     assert apis["shop.Cart.pop"]["foreign"] and not apis["shop.Cart.add"]["foreign"]
     assert (
         apis["shop.extras.ribbon.Knot"]["values"] == ["BOW", "LOOP"]
@@ -165,13 +165,13 @@ def test_members_of_other_libraries_are_marked_and_enums_have_values(apis):
     )
 
 
-def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
+def test_an_object_has_one_row_and_aliases(apis):
     assert apis["shop.total"]["aliases"] == ["shop.sum_up"]
     assert apis["shop.Cart.add"]["aliases"] == ["shop.Cart.put", "shop._impl.Cart.add"]
     assert apis["shop.Cart"]["aliases"] == ["shop._impl.Cart"]  # as `type(cart)` prints it
 
 
-def test_documentation_and_deprecation_are_listed_and_the_last_line_is_about_the_library(apis, shop):
+def test_documentation_and_deprecation_are_listed(apis, shop):
     assert apis["shop.Cart.empty"]["doc"] == "Take everything out."
     assert apis["shop.old_price"]["deprecated"] == "use price"
     assert apis["shop.price"]["deprecated"] is None
@@ -180,13 +180,13 @@ def test_documentation_and_deprecation_are_listed_and_the_last_line_is_about_the
     assert [name for name, _ in about["unimported"]] == ["shop.fails"]
 
 
-def test_methods_that_differ_only_in_their_class_are_one(installed):
+def test_inherited_methods_are_listed_once(installed):
     _, lines = run(installed, "api_walk", "twins")
     rows = [row for row in programs.apis(lines).values() if row["kind"] == "method"]
     assert [(row["path"], row["aliases"]) for row in rows] == [("twins.A.route", ["twins.B.route"])]
 
 
-def test_a_facade_shows_what_it_takes_from_its_distribution_only(installed):
+def test_a_facade_shows_only_names_of_its_distribution(installed):
     _, alone = run(installed, "api_walk", "facade")
     _, beside = run(installed, "api_walk", "facade", "--beside", "engineroom")
     assert list(programs.apis(alone)) == []
@@ -214,7 +214,7 @@ def test_a_library_that_does_not_import_says_why(installed):
     assert endless["error"] == "import" and endless["detail"] == "its import did not end within 0.3 s"
 
 
-def test_a_walk_that_takes_too_long_keeps_what_it_has(installed):
+def test_a_walk_over_time_keeps_what_it_has(installed):
     code, lines = run(installed, "api_walk", "slow", "--seconds", "0.3")
     assert code == 0
     assert list(programs.apis(lines)) == ["slow.fast"]
@@ -240,7 +240,7 @@ def test_an_answer_says_on_which_files_it_rests(installed):
 
 
 @pytest.mark.parametrize("version", ["", "1.0"])
-def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp_path, version):
+def test_code_without_record_is_stamped_by_content(tmp_path, version):
     files = {"till/__init__.py": "def pay(): ...\n"}
     if version:
         files["till.egg-info/PKG-INFO"] = f"Metadata-Version: 2.1\nName: till\nVersion: {version}\n"
@@ -252,7 +252,7 @@ def test_what_leaves_no_record_is_stamped_with_its_code_whatever_its_version(tmp
     assert before["version"] == after["version"] == version and before["stamp"] != after["stamp"]
 
 
-def test_what_an_unknown_hook_finds_rests_on_nothing_that_is_known(tmp_path):
+def test_an_unknown_hook_proves_nothing(tmp_path):
     (tmp_path / "hidden").mkdir()
     (tmp_path / "hidden" / "conjured.py").write_text("")
     (tmp_path / "sitecustomize.py").write_text(
@@ -287,7 +287,7 @@ def test_unknown_libraries_get_near_names(installed):
     assert [line["near"][0] for line in lines[:3]] == ["shop", "statistics", "shop.extras"]
 
 
-def test_objects_that_answer_every_name_with_their_own_kind_are_survived(tmp_path):
+def test_objects_that_answer_every_name_are_survived(tmp_path):
     """As column expressions do, whose truth value is refused."""
     source = """
     class Column:

@@ -131,5 +131,5 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_arrow_is_described_in_a_fork_after_its_threads_ran():
+def test_arrow_is_described_in_a_fork_despite_threads():
     assert subprocess.run([sys.executable, "-c", APART], timeout=patience(120)).returncode == 0

@@ -84,7 +84,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("job, pieces, ending", ENDINGS.values(), ids=ENDINGS)
-def test_what_was_sent_until_the_end_is_received_and_the_next_job_runs(job, pieces, ending):
+def test_sent_data_arrives_before_the_next_job(job, pieces, ending):
     results = forked_probe.run([job, say("next")], each=patience(0.2), seconds=patience(10))
     assert results == [forked_probe.Result(pieces, ending), forked_probe.Result(["next"], "done")]
 
@@ -119,13 +119,13 @@ def test_no_process_and_no_descriptor_is_left():
     assert descriptors() == files
 
 
-def test_what_comes_after_the_time_of_all_is_not_run():
+def test_jobs_beyond_the_total_time_are_not_run():
     results = forked_probe.run([hang, hang, hang, say(1)], each=0.2, seconds=0.3)
     assert (results[0].outcome, results[-1].outcome) == ("late", "unrun")
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: reap()], ids=["ignored", "reaped by the user"])
-def test_who_reaps_by_himself_is_not_in_the_way(handler):
+def test_a_process_that_reaps_for_itself_is_fine(handler):
     before = signal.signal(signal.SIGCHLD, handler)
     try:
         results = forked_probe.run([hang, die, say(1)], each=patience(0.3), seconds=patience(20))
@@ -134,7 +134,7 @@ def test_who_reaps_by_himself_is_not_in_the_way(handler):
     assert [one.outcome for one in results] == ["late", "died", "done"]
 
 
-def test_a_handler_is_called_for_the_users_own_children_only():
+def test_handlers_see_only_the_users_own_children():
     signals = []
     before = signal.signal(signal.SIGCHLD, lambda *_: signals.append(1))
     try:
@@ -149,7 +149,7 @@ def test_a_handler_is_called_for_the_users_own_children_only():
         signal.signal(signal.SIGCHLD, before)
 
 
-def test_in_another_thread_the_handlers_stay_as_they_are():
+def test_handlers_in_another_thread_stay():
     results = []
     before = signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
@@ -215,7 +215,7 @@ def test_files_and_connections_stay_where_they_are(tmp_path):
     assert (tmp_path / "log").read_text() == "held back"
 
 
-def test_a_fork_makes_no_warning_appear_and_none_appear_again(monkeypatch):
+def test_a_fork_repeats_and_adds_no_warnings(monkeypatch):
     def hooked():
         warnings.warn("a fork", RuntimeWarning, stacklevel=2)
         return os.fork()
@@ -229,7 +229,7 @@ def test_a_fork_makes_no_warning_appear_and_none_appear_again(monkeypatch):
     assert [str(one.message) for one in shown] == ["once"]
 
 
-def test_an_alarm_that_is_blocked_or_handled_ends_a_hang_all_the_same():
+def test_a_blocked_alarm_still_ends_a_hang():
     signals = []
     before = signal.signal(signal.SIGALRM, lambda *_: signals.append(1))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
@@ -241,7 +241,7 @@ def test_an_alarm_that_is_blocked_or_handled_ends_a_hang_all_the_same():
     assert (result.outcome, signals) == ("late", [])
 
 
-def test_a_job_that_its_timer_ended_is_late_however_little_time_this_process_counted():
+def test_a_job_ended_by_its_timer_is_late():
     (result,) = forked_probe.run([lambda _: os.kill(os.getpid(), signal.SIGALRM)], each=60, seconds=60)
     assert result.outcome == "late"
 

@@ -29,7 +29,7 @@ async def read(folder: Path, name: str, *, seconds: float = 60) -> Surface:
     return await surfaces.read_surface(found, inspect=inspect, advance=lambda done: None, seconds=seconds)
 
 
-async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
+async def test_harmful_modules_are_left_out(tmp_path):
     folder = tmp_path / "hostile"
     folder.mkdir()
     for name, source in HOSTILE.items():
@@ -57,13 +57,13 @@ async def test_modules_that_do_harm_are_left_out_and_the_rest_is_read(tmp_path):
         ),
     ],
 )
-async def test_a_library_that_cannot_be_imported_ends_with_one_clear_message(tmp_path, source, why):
+async def test_an_unimportable_library_ends_with_one_message(tmp_path, source, why):
     (tmp_path / "mean.py").write_text(source)
     with pytest.raises(MissingRequirement, match=f"'mean' is installed but cannot be imported: .*{why}"):
         await read(tmp_path, "mean", seconds=1)
 
 
-async def test_a_library_whose_compiled_functions_are_cached_on_import_is_read(tmp_path):
+async def test_a_library_that_caches_compiled_functions_is_read(tmp_path):
     (tmp_path / "cached.py").write_text(
         "import os\ncache = os.path.join(os.environ['NUMBA_CACHE_DIR'], 'of-a-file')\nos.makedirs(cache)\n"
         "open(os.path.join(cache, 'index'), 'w').close()\ndef fast(): 'Is compiled.'"

@@ -172,7 +172,7 @@ def test_a_file_that_is_gone_is_copied(tmp_path, closed):
     assert path.read_bytes() == b"another file of that name"
 
 
-def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
+def test_a_replaced_file_in_the_view_is_noticed(letters):
     with letters.open("rb") as file:
         file.read(5)
 
@@ -189,7 +189,7 @@ def test_a_file_replaced_or_missing_in_the_new_view_is_not_mistaken(letters):
         assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == 5
 
 
-def test_duplicates_share_their_new_offset_and_all_keep_their_flags(letters, closed):
+def test_duplicates_share_an_offset_and_keep_flags(letters, closed):
     one = closed(os.open(letters, os.O_RDONLY))
     two, other = closed(os.dup(one)), closed(os.open(letters, os.O_RDONLY | os.O_NONBLOCK))
     os.set_inheritable(one, True)
@@ -203,7 +203,7 @@ def test_duplicates_share_their_new_offset_and_all_keep_their_flags(letters, clo
     assert [os.lseek(each, 0, os.SEEK_CUR) for each in (one, two, other)] == [0, 0, 0]
 
 
-def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
+def test_what_is_too_large_is_never_writable(tmp_path):
     path = tmp_path / "large"
     with path.open("wb+") as file:
         file.truncate(MAX_COPIED_BYTES + 1)
@@ -227,7 +227,7 @@ def test_what_is_too_large_is_read_only_or_closed_and_named(tmp_path):
         assert in_child(null) == ([f"{path} (deleted) is closed: it cannot be copied"], True)
 
 
-def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
+def test_a_carried_file_without_room_stays_readable(tmp_path, views):
     for name in ("mine", "copy"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "large").write_text(name)
@@ -243,7 +243,7 @@ def test_a_carried_file_without_room_for_a_copy_can_be_read(tmp_path, views):
         assert content == b"copy"
 
 
-def test_what_a_carried_folder_was_copied_without_is_not_given_back(tmp_path):
+def test_what_a_carried_copy_lacks_is_not_returned(tmp_path):
     (tmp_path / "copy").mkdir()
     secret, gone = tmp_path / ".env", tmp_path / "gone"
     secret.write_text("TOKEN=sk")
@@ -328,7 +328,7 @@ def test_network_connections_are_replaced_and_named():
             assert os.get_blocking(server.fileno())
 
 
-def test_what_is_the_kernels_is_found_by_its_addresses_streams_and_history(tmp_path, closed):
+def test_descriptors_of_the_kernel_are_recognized(tmp_path, closed):
     path, log, history = str(tmp_path / "served"), tmp_path / "server.log", tmp_path / "history.sqlite"
     stream, again, past, unrelated = (
         closed(os.open(one, os.O_CREAT | os.O_RDWR)) for one in (log, log, history, tmp_path / "other.log")
@@ -358,7 +358,7 @@ def test_local_sockets_are_named_by_their_path(tmp_path):
         right.close()
 
 
-def test_pipes_to_others_are_named_and_pipes_to_oneself_are_not(tmp_path, closed):
+def test_pipes_to_others_are_named(tmp_path, closed):
     path = str(tmp_path / "fifo")
     os.mkfifo(path)
     named = closed(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
@@ -409,7 +409,7 @@ def test_locks_of_the_parent_hold(tmp_path):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_what_has_become_of_the_child_itself_is_left_alone(letters, closed):
+def test_descriptors_of_the_child_itself_are_kept(letters, closed):
     file = closed(os.open(letters, os.O_RDONLY))
 
     def use(keep):
@@ -421,7 +421,7 @@ def test_what_has_become_of_the_child_itself_is_left_alone(letters, closed):
     assert in_child(use) == b"\0"
 
 
-def test_hidden_files_and_the_parents_memory_are_not_given_back(letters, closed):
+def test_hidden_files_and_memory_are_not_returned(letters, closed):
     memory, file = closed(os.open("/proc/self/mem", os.O_RDWR)), closed(os.open(letters, os.O_RDONLY))
 
     def use(keep):
@@ -431,7 +431,7 @@ def test_hidden_files_and_the_parents_memory_are_not_given_back(letters, closed)
     assert in_child(use) == (sorted([f"{letters} is closed", f"/proc/{os.getpid()}/mem is closed"]), True, True)
 
 
-def test_no_descriptor_leads_back_to_where_files_can_be_written(letters, views, closed):
+def test_no_descriptor_leads_to_writable_originals(letters, views, closed):
     file, folder = closed(os.open(letters, os.O_RDONLY)), closed(os.open(letters.parent, os.O_RDONLY))
     tries = [f"/proc/self/fd/{file}", f"/proc/self/fd/{folder}/{letters.name}"]
 
@@ -514,7 +514,7 @@ def maps():
     return Path("/proc/self/maps").read_text().splitlines()
 
 
-def test_a_part_of_a_mapped_file_that_is_gone_is_copied(tmp_path):
+def test_a_lost_part_of_a_mapping_is_copied(tmp_path):
     path = tmp_path / "gone"
     path.write_bytes(b"".join(bytes([65 + page]) * mmap.PAGESIZE for page in range(3)))
     with path.open("r+b") as file:
@@ -532,7 +532,7 @@ def test_a_part_of_a_mapped_file_that_is_gone_is_copied(tmp_path):
     memory.close()
 
 
-def test_memory_between_processes_becomes_the_childs_and_its_childrens(monkeypatch):
+def test_shared_memory_becomes_private_to_the_child(monkeypatch):
     for name in ("register", "unregister"):  # they would start a process that stays
         monkeypatch.setattr(f"multiprocessing.resource_tracker.{name}", lambda *_: None)
     block = multiprocessing.shared_memory.SharedMemory(create=True, size=5000)
@@ -560,7 +560,7 @@ def test_memory_between_processes_becomes_the_childs_and_its_childrens(monkeypat
         block.unlink()
 
 
-def test_memory_too_large_to_copy_is_mapped_again_or_refused(monkeypatch):
+def test_large_memory_is_mapped_again_or_refused(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.inherited_mappings.MAX_COPIED_BYTES", 10_000)
     file = os.memfd_create("large")
     os.truncate(file, 20_000)

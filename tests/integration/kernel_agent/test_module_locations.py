@@ -71,7 +71,7 @@ def test_all_portions_of_a_namespace_package_are_walked(site, name, paths):
     assert paths <= set(walked(site, name)) <= paths | {"realm.alpha.Base"}
 
 
-def test_a_part_of_a_namespace_has_its_own_distribution(site):
+def test_a_namespace_part_has_its_own_distribution(site):
     """Issue 14, item 17: what shares a namespace with others is not taken for theirs."""
     for name, dist, version in (("realm.alpha", "realm-alpha", "1.0"), ("realm.beta", "realm-beta", "2.0")):
         found = about(site, name)
@@ -80,7 +80,7 @@ def test_a_part_of_a_namespace_has_its_own_distribution(site):
     assert whole["version"] == "" and whole["stamp"] and fingerprints(whole["rests"]) == whole["rests"]
 
 
-def test_a_distribution_means_its_own_part_of_the_namespace(site):
+def test_a_distribution_means_its_namespace_part(site):
     """Issue 14, item 17: as `azure-storage-blob` means `azure.storage.blob`."""
     assert about(site, "realm-beta")["name"] == "realm.beta"
     found = about(site, "realm-alpha")
@@ -90,7 +90,7 @@ def test_a_distribution_means_its_own_part_of_the_namespace(site):
 
 
 @pytest.mark.parametrize("name", ["foo", "bare"])
-def test_a_library_of_stubs_alone_is_read_from_them(site, name):
+def test_a_library_of_stubs_is_read_from_them(site, name):
     """Issue 14, item 17: signatures and docstrings come from the stubs where there is nothing else."""
     apis = walked(site, name)
     assert set(apis) == {
@@ -104,7 +104,7 @@ def test_a_library_of_stubs_alone_is_read_from_them(site, name):
     assert run(site, "api_walk", name)[-1]["library"]["stubs"]
 
 
-def test_stubs_are_named_as_the_library_or_as_themselves(site):
+def test_stubs_are_named_as_library_or_themselves(site):
     """Issue 14, item 17: `foo` and `foo-stubs` both mean the library that the stubs describe."""
     assert about(site, "foo")["name"] == about(site, "foo-stubs")["name"] == "foo"
     assert about(site, "foo")["stamp"]

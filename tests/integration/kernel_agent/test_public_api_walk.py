@@ -160,7 +160,7 @@ def forge(installed) -> dict[str, dict]:
     return apis(walk(installed, "forge"))
 
 
-def test_what_users_can_know_of_is_public_and_what_is_for_the_library_alone_is_not(forge):
+def test_only_what_users_can_know_is_public(forge):
     assert {
         "forge.make",
         "forge.tools.hammer",
@@ -174,17 +174,17 @@ def test_what_users_can_know_of_is_public_and_what_is_for_the_library_alone_is_n
     assert forge["forge.results.Result.weigh"]["doc"] == "Weigh it."  # inherited from a class that is not public
 
 
-def test_a_functional_form_is_an_alias_of_the_class_it_makes(forge):
+def test_a_functional_form_aliases_its_class(forge):
     (mapper,) = (row for row in forge.values() if row["doc"].startswith("Applies a function"))
     assert "forge.Pipe.map" in (mapper["path"], *mapper["aliases"])
     assert mapper["doc"].endswith("function: what is applied.")  # of `__init__`, which is not the class
 
 
-def test_functional_forms_are_known_of_classes_that_are_handed_on(installed):
+def test_functional_forms_of_reexported_classes_are_known(installed):
     assert "annex.Pipe.map" in apis(walk(installed, "annex"))["annex.Mapper"]["aliases"]
 
 
-def test_the_methods_of_an_accessor_are_found_under_the_path_that_names_it(forge):
+def test_accessor_methods_are_found_under_their_path(forge):
     assert forge["forge.Table.text"]["aliases"][0] == "forge.Archive.text"
     assert "forge.Table.text.upper" in forge
 
@@ -210,17 +210,17 @@ def test_parameters_come_with_type_and_default(forge):
     assert forge["forge.make"]["parameters"] == [["what", "str", ""], ["n", "int | None", "None"], ["how", "", "print"]]
 
 
-def test_a_module_that_makes_its_names_when_asked_is_asked_for_them(installed):
+def test_a_module_is_asked_for_lazy_names(installed):
     assert set(apis(walk(installed, "lazy"))) == {"lazy.fast", "lazy.slow"}
 
 
-def test_a_look_that_hangs_ends_the_walk_with_what_it_has(installed):
+def test_a_hanging_look_ends_the_walk_with_results(installed):
     lines = walk(installed, "endless", "--seconds", "0.5")
     assert "endless.fine" in apis(lines)
     assert lines[-1]["library"]["cut"]
 
 
-def test_what_a_library_leaves_running_does_not_hold_the_walk_up(installed):
+def test_threads_of_a_library_delay_nothing(installed):
     assert "clings.fine" in apis(walk(installed, "clings"))
 
 

@@ -137,13 +137,13 @@ async def test_the_chains_do_what_they_are_meant_to(reference):
     assert all(chain[0]["streams"] or chain[0]["error"] for chain in reference)
 
 
-async def test_repeated_for_each_step_a_chain_shows_the_same(reference, rerun):
+async def test_repeated_chains_show_the_same(reference, rerun):
     short = replace(FEW[0], steps=FEW[0].steps[:3])  # each step starts two kernels
     agree([short], [reference[CHAINS.index(FEW[0])][:3]], await observe(rerun, [short], _forked))
 
 
 @pytest.mark.parametrize("level, chains", [("fork-namespaces", CHAINS), ("fork-landlock", FEW), ("fork-limits", FEW)])
-async def test_forked_after_each_step_a_chain_shows_the_same(reference, level, chains, workdir):
+async def test_forked_chains_show_the_same(reference, level, chains, workdir):
     """Issue 14, item 13: this file fits the time bound of its tests on a busy machine."""
     async with opened(level, workdir) as siblings:
         wanted = [reference[CHAINS.index(chain)] for chain in chains]

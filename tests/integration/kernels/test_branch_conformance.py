@@ -118,7 +118,7 @@ async def test_variables_and_setup_are_there_from_the_start(shared):
 
 
 @at_one_rerun_level
-async def test_forks_start_from_exactly_this_state_and_are_unseen_by_others_and_by_the_base(root):
+async def test_forks_start_from_this_state_and_are_unseen(root):
     await run(root, "items = [1]; x = 1")
     await root.expect(2)
     await run(root, "items.append(2); x = 2; cells = len(In); print('never shown again')")
@@ -181,7 +181,7 @@ async def test_files_follow_the_tree_of_branches(root, tmp_path):
     assert (await run(mother, "1")).status == "died"
 
 
-async def test_the_working_directory_is_as_the_user_sees_it(shared, workdir, level):
+async def test_the_working_directory_looks_the_same(shared, workdir, level):
     assert await shown(shared, "import helper; helper.twice(4)") == "8"
     assert await shown(shared, "open('data.csv').read()") == "'a,b\\n1,2\\n'"
     if level in ("rerun-bubblewrap", "fork-namespaces"):
@@ -197,7 +197,7 @@ async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
     assert await shown(shared, "x") == "1"
 
 
-async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time_with_its_daemons(root):
+async def test_code_that_ignores_interrupts_ends_with_its_daemons(root):
     code = (
         "import signal, subprocess, time\n"
         f"subprocess.Popen({SLEEP}, start_new_session=True)\n"
@@ -213,7 +213,7 @@ async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time_with_its_d
 
 
 @at_one_rerun_level
-async def test_a_state_that_was_cut_off_is_forked_or_reported_as_lost(root, level):
+async def test_a_cut_off_state_is_forked_or_lost(root, level):
     await run(root, "x = []\nwhile True: x = [1]", timeout=patience(0.3))
     (fork,) = await root.fork(1)
     observation = await run(fork, "x")
@@ -225,7 +225,7 @@ async def test_a_state_that_was_cut_off_is_forked_or_reported_as_lost(root, leve
 
 
 @at_one_rerun_level
-async def test_a_state_that_differs_when_repeated_is_forked_or_reported_as_lost(root, level):
+async def test_an_unrepeatable_state_is_forked_or_reported_lost(root, level):
     await run(root, "import time")  # what follows is measured from here: the kernel has started
     late = time.time() + patience(1)
     await run(root, f"assert time.time() < {late}")
@@ -290,7 +290,7 @@ async def test_memory_that_forks_share_counts_once(root):
     assert await shown(root, code) == "200000000"
 
 
-async def test_what_a_cell_leaves_running_delays_nothing_and_ends_with_its_branch(root):
+async def test_leftovers_of_a_cell_end_with_its_branch(root):
     code = (
         "import subprocess, threading, time\nt = threading.Thread(target=time.sleep, args=(600,)); t.start()\n"
         f"subprocess.Popen({SLEEP}, start_new_session=True); print('left')"
@@ -339,7 +339,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("code, name", ENDINGS.values(), ids=ENDINGS)
-async def test_an_ending_is_reported_and_the_state_lives_on(shared, code, name):
+async def test_an_ending_is_reported_and_the_state_survives(shared, code, name):
     await run(shared, "alive = 1")
     observation = await run(shared, code)
     assert (observation.status, observation.error.name) == ("error", name), observation
@@ -441,7 +441,7 @@ async def test_code_that_ruins_its_own_surroundings(root):
 
 
 @at_one_rerun_level
-async def test_output_beyond_the_limit_is_cut_and_counted_and_endless_output_is_stopped(root):
+async def test_output_beyond_the_limit_is_cut_and_counted(root):
     observation = await run(root, "for _ in range(10): print('x' * 10**7)")
     assert observation.status == "ok"
     assert sum(len(output["text"]) for output in observation.outputs) < 110_000
@@ -453,7 +453,7 @@ async def test_output_beyond_the_limit_is_cut_and_counted_and_endless_output_is_
 
 
 @at_one_rerun_level
-async def test_malformed_messages_are_dropped_and_the_run_goes_on(shared):
+async def test_malformed_messages_are_dropped(shared):
     code = """
 kernel = get_ipython().kernel
 session, parent = kernel.session, kernel.get_parent()

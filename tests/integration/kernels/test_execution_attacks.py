@@ -145,7 +145,7 @@ async def field(level, world, anyio_backend):
 
 
 @pytest.mark.parametrize("name", [name for name, attack in ATTACKS.items() if attack.group == "machine"])
-async def test_a_candidate_that_tries_to_escape_does_what_the_table_says(field, level, name):
+async def test_an_escaping_candidate_does_as_the_table_says(field, level, name):
     await check(field, ATTACKS[name], level)
 
 

@@ -79,7 +79,7 @@ async def test_nothing_is_left_after_a_cancelled_start(own_temporary, tmp_path):
     assert list(own_temporary.iterdir()) == []
 
 
-async def test_a_folder_whose_removal_is_cut_off_is_left_to_a_later_run(own_temporary, monkeypatch):
+async def test_a_half_removed_folder_waits_for_later_runs(own_temporary, monkeypatch):
     def cut_off(*_, **__):
         raise KeyboardInterrupt
 
@@ -101,7 +101,7 @@ def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
     wait_until(lambda: not (commands(str(own_temporary)) or commands(SECONDS)), 5, "the end of the siblings")
 
 
-async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp_path):
+async def test_our_programs_see_no_credentials_beside_the_library(tmp_path):
     if not find_isolation(network=False).mounts:
         pytest.skip("bubblewrap does not work here")
     (tmp_path / ".env").write_text("tr0ub4dor")
@@ -162,7 +162,7 @@ async def test_a_program_ends_when_nobody_reads_on(own_temporary, tmp_path):
 
 
 @pytest.mark.parametrize("where", ["beside", "within"])
-async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monkeypatch, tmp_path, where):
+async def test_siblings_do_not_see_one_another(monkeypatch, tmp_path, where):
     if not find_isolation(network=False).mounts:
         pytest.skip("bubblewrap does not work here")
     code = "import glob; sorted(glob.glob({!r}, recursive=True, include_hidden=True))"
@@ -178,13 +178,13 @@ async def test_siblings_do_not_see_one_another_wherever_temporary_files_are(monk
             assert (await second.run("open('data.csv').read()", timeout=patience(20))).status == "ok"
 
 
-async def test_an_unknown_kernel_is_refused_with_the_names_of_others(tmp_path):
+async def test_an_unknown_kernel_is_refused_with_others_named(tmp_path):
     with pytest.raises(MissingRequirement, match=r"no kernel 'nowhere'.*Installed: .*python3"):
         async with RerunSiblings(Sandbox(kernel="nowhere"), workdir=tmp_path):
             pass
 
 
-async def test_a_setup_that_fails_is_an_error_of_ours(tmp_path):
+async def test_a_failing_setup_is_our_error(tmp_path):
     async with RerunSiblings(Sandbox(), workdir=tmp_path, setup="1/0") as siblings:
         root = await siblings.root()
         with pytest.raises(KernelError, match="ZeroDivisionError"):

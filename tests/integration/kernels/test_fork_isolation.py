@@ -128,9 +128,7 @@ async def test_siblings_share_no_folder_that_one_can_write(root):
 
 @pytest.mark.parametrize("inner", ["", "inner"])
 @pytest.mark.parametrize("way", ["overlay", "copy"])
-async def test_a_working_directory_that_contains_the_temporary_folder_is_forked_again_and_again(
-    monkeypatch, way, inner
-):
+async def test_a_working_directory_around_temporary_files_forks(monkeypatch, way, inner):
     with tempfile.TemporaryDirectory(prefix="t") as folder:  # short, as socket paths are
         Path(folder, inner).mkdir(exist_ok=True)
         Path(folder, "given").write_text("by the user")
@@ -146,7 +144,7 @@ async def test_a_working_directory_that_contains_the_temporary_folder_is_forked_
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-async def test_where_the_working_directory_is_the_root_of_the_file_system_it_is_an_empty_one(branching):
+async def test_the_file_system_root_appears_empty(branching):
     before = set(Path("/").iterdir())
     async with open_siblings(Sandbox(branching=branching), workdir=Path("/")) as siblings:
         [branch] = await (await siblings.root()).fork(1)
@@ -159,7 +157,7 @@ async def test_where_the_working_directory_is_the_root_of_the_file_system_it_is_
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-async def test_what_must_be_readable_below_a_home_folder_stays_so_in_forks_of_forks(monkeypatch, tmp_path, branching):
+async def test_readable_paths_below_home_stay_in_nested_forks(monkeypatch, tmp_path, branching):
     (tmp_path / ".pyenv" / "version").mkdir(parents=True)
     (tmp_path / ".pyenv" / "version" / "library.py").write_text("there = True")
     (tmp_path / ".pyenv" / "private").touch()
@@ -211,7 +209,7 @@ print(reached, len(locked), len(open(f"{project}/notebooks/large.bin", "rb").rea
 """
 
 
-async def test_what_is_shown_of_a_project_locks_and_reaches_nothing(project):
+async def test_a_shown_project_locks_and_reaches_nothing(project):
     """Issue 31, security 5: judged by the user's locks and servers, which are made after the experiments began."""
     async with opened("overlay", project / "notebooks") as siblings:
         [branch] = await (await siblings.root()).fork(1)
@@ -272,7 +270,7 @@ print(names, (Path.home() / "project/data/table.csv").read_text(), (cache / "lib
 
 
 @pytest.mark.parametrize("way", ["overlay", "copy", "rerun-bubblewrap", "fork-landlock"])
-async def test_what_a_library_writes_in_the_home_is_thrown_away(project, way):
+async def test_what_a_library_writes_at_home_is_discarded(project, way):
     """Issue 31, item 10: what exists and may be seen is seen, and what is written is the branch's own."""
     before = {*project.parent.rglob("*"), *Path(os.environ["XDG_CACHE_HOME"]).rglob("*")}
     async with opened(way, project / "notebooks") as siblings:
@@ -302,7 +300,7 @@ def offered():
 
 
 @pytest.mark.parametrize("inside", ["project/notebooks", ""])
-async def test_a_library_that_writes_in_the_home_can_be_read(project, monkeypatch, inside):
+async def test_a_library_that_writes_at_home_is_read(project, monkeypatch, inside):
     """Issue 31, item 10: wherever the command is used, the home itself included."""
     home = project.parent
     (home / "lib").mkdir()
@@ -316,7 +314,7 @@ async def test_a_library_that_writes_in_the_home_can_be_read(project, monkeypatc
     assert set(home.rglob("*")) - before <= {home / "lib/__pycache__"}
 
 
-async def test_a_hidden_file_that_an_import_needs_is_named(project, monkeypatch):
+async def test_a_needed_hidden_file_is_named(project, monkeypatch):
     """Issue 31, item 10: the reader says what it did not find, which the option --allow-read shows."""
     home = project.parent
     (home / "lib").mkdir()
@@ -340,7 +338,7 @@ async def test_a_hidden_file_that_an_import_needs_is_named(project, monkeypatch)
     assert any(line.get("api") for line in await walk("~/.needs/config"))
 
 
-async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay(root):
+async def test_files_are_copied_with_holes_names_and_rights(root):
     [parent] = await root.fork(1)
     await shown(parent, WRITE)
     expected = "['0o0', '0o500', '0o0', '0o0'] ['kept', 'kept'] b'in the middle' 400000000 True True"
@@ -349,7 +347,7 @@ async def test_files_are_copied_with_holes_names_and_rights_and_the_parents_stay
     assert await shown(parent, READ) == expected
 
 
-async def test_forks_have_memory_and_deleted_files_of_their_own(root):
+async def test_forks_have_private_memory_and_deleted_files(root):
     """Issue 31, security 4: without the call that makes files in memory, which experiments may no longer use."""
     [parent] = await root.fork(1)
     await shown(
@@ -366,7 +364,7 @@ async def test_forks_have_memory_and_deleted_files_of_their_own(root):
 
 
 @pytest.mark.parametrize("root", ["fork-limits"], indirect=True)
-async def test_a_fork_holds_no_pipe_to_the_engine_that_it_does_not_need(root):
+async def test_a_fork_holds_no_unneeded_pipe(root):
     [branch] = await root.fork(1)
     code = (
         "import os\n"
@@ -387,7 +385,7 @@ async def test_a_branch_that_cannot_be_forked_listens_on(tmp_path, hinder, clear
         assert await shown(branch, LISTENING) == "[True]"
 
 
-async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_only(tmp_path):
+async def test_an_unresponsive_engine_delays_the_kernel_briefly(tmp_path):
     async with live_kernel(tmp_path) as kernel:
         await kernel.run(
             "from exploracoder_jupyter.kernel_agent.forking import kernel_fork; kernel_fork._ORDER_SECONDS = 0.5"
@@ -404,7 +402,7 @@ async def test_an_engine_that_does_not_answer_holds_the_kernel_up_for_a_moment_o
 @pytest.mark.skipif(
     sys.version_info >= (3, 12), reason="from 3.12, the warning of a fork cannot be kept back otherwise"
 )
-async def test_a_warning_that_the_kernel_has_shown_is_not_shown_again(tmp_path):
+async def test_a_shown_warning_is_not_repeated(tmp_path):
     async with live_kernel(tmp_path) as kernel:
         await kernel.run(
             "import warnings\nfrom exploracoder_jupyter.kernel_agent.forking import kernel_fork\n"

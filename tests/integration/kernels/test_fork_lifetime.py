@@ -91,7 +91,7 @@ async def test_closing_leaves_no_process_and_no_descriptor(workdir):
     assert len([*Path("/proc/self/fd").iterdir()]) <= before
 
 
-async def test_only_a_fork_that_hangs_is_run_again_in_another_way_and_remembered(workdir):
+async def test_only_a_hanging_fork_is_repeated_otherwise(workdir):
     async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=POOL) as siblings:
         root = await siblings.root()
         sleeping, waiting, hanging = await root.fork(3)
@@ -109,7 +109,7 @@ async def test_only_a_fork_that_hangs_is_run_again_in_another_way_and_remembered
         assert libraries_that_hung() == ["numexpr"]
 
 
-async def test_two_roots_may_be_forked_at_one_time_and_a_run_end_while_branches_are_made_ahead(workdir):
+async def test_two_roots_may_be_forked_at_once(workdir):
     for _ in range(3):
         async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
             made = []
@@ -126,7 +126,7 @@ async def test_two_roots_may_be_forked_at_one_time_and_a_run_end_while_branches_
             made[0].expect(8)
 
 
-async def test_a_state_that_cannot_be_forked_is_repeated_instead(workdir):
+async def test_an_unforkable_state_is_repeated(workdir):
     async with open_siblings(Sandbox(**FORK), workdir=workdir) as siblings:
         [base] = await (await siblings.root()).fork(1)
         code = (
@@ -140,7 +140,7 @@ async def test_a_state_that_cannot_be_forked_is_repeated_instead(workdir):
         assert observed.text == "42", observed
 
 
-async def test_memory_that_is_shared_is_not_counted_and_what_is_written_is(workdir):
+async def test_only_written_shared_memory_counts(workdir):
     setup = "big = bytearray(b'x') * (900 << 20)"
     async with open_siblings(Sandbox(**FORK), workdir=workdir, setup=setup) as siblings:
         reads, writes = await (await siblings.root()).fork(2)
@@ -166,7 +166,7 @@ async def test_the_full_level_can_be_required(workdir, monkeypatch):
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-async def test_files_that_are_open_at_one_time_are_bounded(branching, workdir):
+async def test_files_open_at_once_are_bounded(branching, workdir):
     async with open_siblings(Sandbox(branching=branching, open_files=300), workdir=workdir) as siblings:
         [branch] = await (await siblings.root()).fork(1)
         observed = await branch.run("files = [open('/dev/null') for _ in range(400)]", timeout=patience(20))

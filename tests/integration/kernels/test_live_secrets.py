@@ -53,7 +53,7 @@ found = [str(one) for one in (users.session.key, users.session.auth, users.conne
 """
 
 
-async def test_a_branch_has_neither_keys_nor_open_credentials_of_the_kernel(tmp_path, monkeypatch):
+async def test_a_branch_has_no_credentials_of_the_kernel(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "".join(HALVES))
     folder = Path(tmp_path)
     async with live_kernel(folder) as kernel:

@@ -162,7 +162,7 @@ def story(request):
 
 @pytest.mark.parametrize("name", ["history", *ASPECTS])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_branch_sees_the_current_value_and_may_do_what_it_likes(story, way, name):
+def test_a_branch_sees_the_current_value(story, way, name):
     assert story.branches[way, name] == "ok"
     if name in ASPECTS:
         assert story.spoiled[way, name] == "ok"
@@ -174,7 +174,7 @@ def test_the_kernel_behaves_as_if_nothing_had_happened(story, name):
     assert story.kernel[name, "after"] == "ok"
 
 
-def test_a_cell_goes_on_while_the_kernel_is_forked(story):
+def test_a_cell_continues_while_the_kernel_is_forked(story):
     assert story.branches["during a cell", "turns"] == "ok"
     assert story.cells["busy"].outcome == "ok"
     assert story.cells["busy"].printed == "turned\n"
@@ -186,7 +186,7 @@ def test_nothing_is_left_in_the_kernel(story):
     assert after == before
 
 
-def test_output_of_branches_comes_from_them_and_not_from_the_kernel(story):
+def test_output_of_branches_does_not_reach_the_kernel(story):
     for way in WAYS:
         assert story.cells[way, "noise"].text.count("from a branch") == 4, way
     assert "from a branch" not in str(story.strays)
@@ -201,7 +201,7 @@ def test_outputs_widgets_and_figures_go_on(story):
         assert story.cells["figure"].data[0]["image/png"]
 
 
-def test_the_history_goes_on_and_has_nothing_of_the_branches(story):
+def test_the_history_has_nothing_of_the_branches(story):
     assert story.cells["history"].outcome == "ok"
     assert story.cells["history"].printed.startswith("6 * 7\nturns = 0")
     assert story.history[-2:][0] == "'the last cell'"
@@ -253,7 +253,7 @@ async def fork_while(folder, busy):
 
 
 @pytest.mark.parametrize("busy", BUSY_CELLS)
-def test_locks_that_other_threads_take_hold_up_neither_branch_nor_kernel(busy):
+def test_locks_of_other_threads_delay_nothing(busy):
     folder = Path(tempfile.mkdtemp(prefix="live"))
     outputs, kernel = anyio.run(fork_while, folder, BUSY_CELLS[busy])
     shutil.rmtree(folder)

@@ -65,7 +65,7 @@ async def test_bound_values_are_described_last_first(branch):
     assert {change.how for change in observation.changes} == {"new"}
 
 
-async def test_output_and_errors_stay_in_the_order_in_which_they_were_written(branch):
+async def test_output_and_errors_keep_their_order(branch):
     loop = "for i in range(20):\n    print(i, file=(sys.stdout, sys.stderr)[i % 2])\n    time.sleep(0.01 * (i % 3))"
     observation = await run(branch, f"import sys, time\n{loop}")
     assert [int(word) for word in observation.text.split()] == list(range(20))
@@ -95,7 +95,7 @@ async def test_mutations_are_seen_and_iterators_stay_unread(branch):
     assert (change.how, change.before) == ("rebound", "2 items")
 
 
-async def test_warnings_and_log_records_are_reported_and_shown_as_ever(fresh):
+async def test_warnings_and_log_records_are_reported(fresh):
     code = """
 warnings.simplefilter('always')
 for _ in range(3): warnings.warn('old', FutureWarning)
@@ -127,7 +127,7 @@ class Hang:
 """
 
 
-async def test_values_that_hang_are_described_by_their_type_and_the_next_cell_runs(branch):
+async def test_hanging_values_are_described_by_type(branch):
     await run(branch, "import time")
     code = f"{HANG}\na, b, c, d, e = [Hang() for _ in range(5)]\nlast = [1]"
     by_name = changes(await run(branch, code))

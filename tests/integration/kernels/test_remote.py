@@ -130,7 +130,7 @@ async def soon(holds, seconds=15):
 
 
 @on_each_server
-async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
+async def test_it_names_its_place_and_claims_no_isolation(siblings, server):
     environment = siblings.environment()
     host = server.url.removeprefix("http://")
     assert environment.isolation == f"remote kernel at {host}: its isolation is up to that server; limits only"
@@ -141,7 +141,7 @@ async def test_it_says_where_it_runs_and_claims_no_isolation(siblings, server):
     assert host in siblings.notices[0]
 
 
-async def test_forks_start_from_exactly_this_state_and_are_unseen_by_others_and_by_the_base(root):
+async def test_forks_start_from_this_state_and_are_unseen(root):
     await run(root, "items = [1]")
     await run(root, "items.append(2); print('never shown again')")
     first, second = await root.fork(2)
@@ -154,7 +154,7 @@ async def test_forks_start_from_exactly_this_state_and_are_unseen_by_others_and_
 
 
 @on_each_server
-async def test_files_travel_there_and_what_was_written_comes_back(root, workdir, tmp_path):
+async def test_files_travel_there_and_written_ones_return(root, workdir, tmp_path):
     assert await shown(root, "import helper; helper.twice(4)") == "8"
     assert await shown(root, "len(open('deep/noise.bin', 'rb').read())") == "3000000"
     assert await shown(root, "import os; os.path.exists('.env')") == "False"
@@ -180,14 +180,14 @@ async def test_programs_have_no_arguments(shared):
     assert (await shared.run("import sys; print(sys.argv)", timeout=patience(30))).text == "['']"
 
 
-async def test_binary_messages_and_silence_do_not_end_the_connection(shared, monkeypatch):
+async def test_binary_messages_and_silence_keep_the_connection(shared, monkeypatch):
     monkeypatch.setattr(remote_channel, "_CONNECT_SECONDS", 0.5)
     code = "from comm import create_comm\nc = create_comm(target_name='t', buffers=[b'123'])\n"
     code += "import time\ntime.sleep(2)\n5"
     assert await shown(shared, code) == "5"
 
 
-async def test_a_connection_that_fails_at_first_is_tried_again(server, monkeypatch):
+async def test_a_failing_connection_is_tried_again(server, monkeypatch):
     connect, failures = websocket.create_connection, [ConnectionResetError(), websocket.WebSocketTimeoutException()]
 
     def create_connection(*args, **options):
@@ -216,7 +216,7 @@ async def test_missing_certificates_are_named(monkeypatch):
 
 
 @on_each_server
-async def test_a_timeout_interrupts_and_what_does_not_answer_is_deleted(root, server):
+async def test_a_timeout_interrupts_and_then_deletes(root, server):
     await run(root, "x = 1")
     observation = await run(root, "while True: pass", timeout=0.5)
     assert (observation.status, observation.error.name) == ("timeout", "Timeout")
@@ -232,7 +232,7 @@ async def test_a_timeout_interrupts_and_what_does_not_answer_is_deleted(root, se
 
 
 @on_each_server
-async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(root):
+async def test_a_death_is_an_observation_despite_restarts(root):
     await run(root, "x = 1")
     observation = await run(root, "import ctypes; ctypes.string_at(0)", timeout=patience(60))
     assert (observation.status, observation.error.name) == ("died", "KernelDied")
@@ -240,7 +240,7 @@ async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(r
     assert "lost" in (await run(root, "x")).note
 
 
-async def test_limits_hold_and_what_cells_leave_running_ends_with_the_kernel(root):
+async def test_limits_hold_and_leftovers_end_with_the_kernel(root):
     assert (await run(root, "x = bytearray(10**9)")).error.name == "MemoryError"
     assert (await run(root, "open('big', 'wb').write(bytes(30_000_000))")).error.name == "OSError"
     await run(root, f"import subprocess; subprocess.Popen({SLEEP}, start_new_session=True)")
@@ -284,7 +284,7 @@ async def test_variables_setup_bounds_and_floods(server, tmp_path):
         assert (flood.status, flood.error.name) == ("interrupted", "OutputLimit")
 
 
-async def test_the_environment_over_there_is_read_as_the_one_here(quiet):
+async def test_the_remote_environment_is_read_like_the_local(quiet):
     over_there, here = remote_inspector(Sandbox(gateway=quiet.url), token=SecretStr(TOKEN)), local_inspector(Sandbox())
     for module, arguments in [
         ("introspection.environment_report", []),
@@ -330,7 +330,7 @@ async def test_a_killed_engine_leaves_no_kernel_behind(quiet, tmp_path):
     assert await soon(lambda: quiet.leftovers() == [])
 
 
-async def test_a_kernel_that_dies_while_it_unpacks_leaves_no_folder(tmp_path):
+async def test_a_kernel_dying_while_unpacking_leaves_no_folder(tmp_path):
     torn = replace(build_payload(None, Sandbox(), silence_limit=60), content=b"not an archive")
     kernel = "import IPython, sys; IPython.InteractiveShell.instance().run_cell(sys.stdin.read())"
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -387,9 +387,7 @@ FAULTS = {
 
 @on_each_server
 @pytest.mark.parametrize("settings, token, kind, message", FAULTS.values(), ids=FAULTS)
-async def test_what_is_wrong_with_the_server_is_reported_in_one_sentence(
-    server, tmp_path, settings, token, kind, message
-):
+async def test_a_problem_of_the_server_is_one_sentence(server, tmp_path, settings, token, kind, message):
     sandbox = Sandbox(**{"gateway": server.url, **settings})
     with pytest.raises(kind, match=message) as caught:
         async with RemoteSiblings(sandbox, workdir=tmp_path, token=token and SecretStr(token)):
@@ -416,14 +414,14 @@ async def test_another_kind_of_server_is_recognized(tmp_path):
         page.shutdown()
 
 
-async def test_the_optional_dependency_is_named_when_it_is_missing(monkeypatch):
+async def test_a_missing_optional_dependency_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyter_server", None)
     with pytest.raises(MissingRequirement) as caught:
         await open_gateway("http://127.0.0.1:9", kernel=None, token=None)
     assert "exploracoder-jupyter[remote]" in caught.value.remedy
 
 
-def test_nothing_of_the_server_library_is_imported_before_it_is_used():
+def test_the_server_library_is_imported_only_when_used():
     code = "import sys, exploracoder_jupyter.kernels.remote.remote_siblings; print('jupyter_server' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

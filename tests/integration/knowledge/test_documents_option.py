@@ -35,7 +35,7 @@ def explora(tmp_path, monkeypatch):
     return partial(command_line.explora, folder=tmp_path)
 
 
-def test_a_library_that_is_not_here_is_found_in_documents_and_explored_as_far_as_that_goes(explora):
+def test_a_library_known_from_documents_is_explored(explora):
     found = explora("search", "acmekit", "open a connection", "--docs", "ref", "--json")
     answer = json.loads(found.stdout)
     assert found.returncode == 0 and answer["results"][0]["path"] == "acmekit.connect"
@@ -66,7 +66,7 @@ def test_documents_beside_an_installed_library_add_to_it(explora, tmp_path):
     ],
     ids=["in a kernel", "nowhere"],
 )
-def test_whether_experiments_can_import_what_could_not_be_read_is_tried(explora, tmp_path, source, verdict):
+def test_importing_what_could_not_be_read_is_tried(explora, tmp_path, source, verdict):
     """Issue 14, item 19: a library that cannot be imported to be read may be importable in experiments."""
     (tmp_path / "acmekit.py").write_text(source)
     task = "Open a connection to the device 10.0.0.1"

@@ -65,13 +65,13 @@ async def test_names_that_cannot_be_opened(cache, tmp_path):
         await TaskLibraries.open(["leaves_at_once"], inspect=local_inspector(Sandbox(), workdir=tmp_path), cache=cache)
 
 
-def test_stubs_tell_the_signature_of_compiled_standard_functions_without_self():
+def test_stubs_give_signatures_of_compiled_functions():
     found = stdlib_stubs.stub_signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
     assert list(found) == ["datetime.datetime.strptime"]
     assert found["datetime.datetime.strptime"].startswith("(date_string: str, format: str")
 
 
-def test_stubs_are_read_while_another_process_writes_the_shared_cache_of_parsed_files(tmp_path, monkeypatch):
+def test_stubs_are_read_during_writes_of_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path))
     parser_cache.clear()
     jedi.Script("import fractions\nfractions.Fraction(").get_signatures()

@@ -55,7 +55,7 @@ class Opening:
                 yield line
 
 
-async def test_a_library_of_a_wheel_is_asked_for_again_when_its_version_changes(tmp_path, site):
+async def test_a_wheel_is_read_again_after_an_upgrade(tmp_path, site):
     about, opening = installed(site, "1.0"), Opening(tmp_path)
     first, _ = await opening("corner")
     again, started = await opening("corner")

@@ -45,7 +45,7 @@ def run_at(path):
     return EventRecorder(Order(Task("x", ("networkx",)), workdir=path.parent), settings, print, on_trace_created=print)
 
 
-def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path, monkeypatch):
+def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path, monkeypatch):
     """Issue 14, item 11: what it left is used again, and goes away with the next run."""
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "a.ipynb"
@@ -61,7 +61,7 @@ def test_the_lock_of_a_process_that_was_killed_blocks_nobody(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_processes_that_begin_at_once_share_the_store_of_snippets(tmp_path):
+def test_simultaneous_processes_share_the_snippet_store(tmp_path):
     store = SnippetStore(tmp_path / "snippets.sqlite")
     with begun(_STORE, store.path) as other:
         for at in range(8):

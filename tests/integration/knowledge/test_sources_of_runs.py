@@ -57,7 +57,7 @@ def explore(endpoint, tmp_path):
     return call
 
 
-def test_a_run_keeps_what_ran_and_the_next_one_finds_it(explore, endpoint, tmp_path):
+def test_a_run_keeps_what_ran_for_the_next(explore, endpoint, tmp_path):
     (tmp_path / "unasked.py").write_text("def median_of_list(values):\n    return median(values)\n")
     assert explore() == []
     kept = [one.snippet for one in SnippetStore(snippets_path()).all()]
@@ -72,7 +72,7 @@ def test_a_run_keeps_what_ran_and_the_next_one_finds_it(explore, endpoint, tmp_p
     assert "# seen 2" not in "".join(endpoint.prompts)
 
 
-def test_the_users_files_are_searched_where_that_is_wanted_and_values_may_be_shared(explore, endpoint, tmp_path):
+def test_files_of_the_user_are_searched_on_request(explore, endpoint, tmp_path):
     code = f"def median_of_list(values):\n    return median(values)\n\n\nkey_of_mine = {KEY!r}\n"
     (tmp_path / "mine.py").write_text(code)
     found = explore(snippets=False, workspace=True)

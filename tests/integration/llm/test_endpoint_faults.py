@@ -132,7 +132,7 @@ def served(respond):
         server.server_close()
 
 
-async def test_a_key_is_sent_as_a_header_and_never_shown(httpserver):
+async def test_a_key_is_sent_and_never_shown(httpserver):
     httpserver.expect_request(CHAT, headers={"Authorization": f"Bearer {KEY}"}).respond_with_json(
         {"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401
     )
@@ -141,7 +141,7 @@ async def test_a_key_is_sent_as_a_header_and_never_shown(httpserver):
     assert KEY not in str(caught.value) and caught.value.__context__ is None
 
 
-async def test_a_silent_server_is_given_up_after_the_timeout():
+async def test_a_silent_server_times_out():
     release = threading.Event()
     with served(lambda wire: release.wait(20)) as url:
         began = time.monotonic()
@@ -152,7 +152,7 @@ async def test_a_silent_server_is_given_up_after_the_timeout():
 
 
 @pytest.mark.parametrize("ending", ["reset", "cut chunk", "clean end", "silence"])
-async def test_a_stream_that_breaks_off_keeps_what_is_complete_and_asks_for_the_rest(ending):
+async def test_a_broken_stream_keeps_complete_replies(ending):
     asked = []
     release = threading.Event()
 
@@ -199,7 +199,7 @@ async def test_cancelling_closes_the_connections():
             assert await anyio.to_thread.run_sync(gone.wait, patience(5))
 
 
-async def test_a_local_server_is_reached_whatever_proxy_is_set(httpserver, monkeypatch):
+async def test_a_local_server_ignores_proxies(httpserver, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy"):
@@ -217,7 +217,7 @@ async def test_probe_says_what_answers(httpserver):
     assert found.reachable and "does not list 'big'" in found.sentence and "small" in found.remedy
 
 
-async def test_probe_distinguishes_refused_from_unreachable_and_from_no_list(httpserver):
+async def test_probe_distinguishes_refused_unreachable_and_no_list(httpserver):
     httpserver.expect_request("/closed/models").respond_with_json({}, 401)
     closed = await probe(endpoint(httpserver.url_for("/closed")), Secrets(api_key=KEY))
     assert not closed.reachable and "refused the key" in closed.sentence and closed.remedy
@@ -230,7 +230,7 @@ async def test_probe_distinguishes_refused_from_unreachable_and_from_no_list(htt
     assert not wrong.reachable and "is not an address" in wrong.sentence
 
 
-async def test_the_only_model_of_a_server_needs_no_name(httpserver):
+async def test_a_servers_only_model_needs_no_name(httpserver):
     httpserver.expect_ordered_request("/v1/models").respond_with_json({"data": [{"id": "only"}]})
     httpserver.expect_ordered_request("/v1/models").respond_with_json({"data": [{"id": "a"}, {"id": "b"}]})
     unnamed = endpoint(httpserver.url_for("/v1"), model=None)
@@ -274,7 +274,7 @@ def flood(wire, content_type, head=b"", status=200):
         ("application/json", b'{"error": "', 500),
     ],
 )
-async def test_a_huge_body_is_not_read_to_its_end(content_type, head, status):
+async def test_a_huge_body_is_not_read_fully(content_type, head, status):
     """Issue 14, item 8: a reply of 150 MB is given up after a few, whole or streamed, also with an error status."""
     wires = []
 
@@ -423,7 +423,7 @@ async def test_tokens_are_estimated_where_the_count_is_none(usage, streamed):
     ],
 )
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_a_choice_of_other_types_is_an_empty_reply(choice, streamed):
+async def test_a_malformed_choice_is_an_empty_reply(choice, streamed):
     """Issue 14, item 8: a field of another type than expected counts as missing."""
 
     def respond(wire):
@@ -439,7 +439,7 @@ async def test_a_choice_of_other_types_is_an_empty_reply(choice, streamed):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeout(streamed):
+async def test_silence_within_a_body_is_reported(streamed):
     """Issue 14, item 10: a stall is reported while it lasts, and retries do not multiply the timeout."""
     release, asked, reports = threading.Event(), [], []
 
@@ -471,7 +471,7 @@ async def test_silence_in_the_middle_of_a_body_is_reported_and_ends_at_the_timeo
         ("text/event-stream", b"data: {"),
     ],
 )
-async def test_a_server_that_drips_is_given_up_in_the_end(content_type, data):
+async def test_a_dripping_server_is_abandoned(content_type, data):
     """Issue 14, item 10: one byte now and then is no silence, but the whole exchange has a limit as well."""
 
     def respond(wire):
@@ -485,7 +485,7 @@ async def test_a_server_that_drips_is_given_up_in_the_end(content_type, data):
     assert abs(measured - seconds) < patience(0.5) and seconds < patience(4) and "not completed" in embedding
 
 
-async def test_requests_and_seconds_in_a_message_are_those_that_were():
+async def test_a_message_states_actual_requests_and_seconds():
     """Issue 14, item 14: a wait that is too long is not waited for, and nothing is claimed of more requests."""
     asked = []
 
@@ -499,7 +499,7 @@ async def test_requests_and_seconds_in_a_message_are_those_that_were():
     assert "tried once" in message and "3600 s" in message and "slow down" in message
 
 
-async def test_a_wait_that_the_server_asks_for_is_reported_and_kept():
+async def test_a_requested_wait_is_reported_and_kept():
     """Issue 14, item 14: what a retry waits for is known while it waits."""
     times, reports = [], []
 
@@ -584,7 +584,7 @@ async def test_a_probe_reports_the_seconds_that_it_waited():
     assert "120" not in found.sentence and "timeout" not in found.remedy
 
 
-async def test_choices_are_passed_on_while_the_server_still_writes():
+async def test_choices_arrive_while_the_server_writes():
     may_go_on = threading.Event()
 
     def respond(wire):

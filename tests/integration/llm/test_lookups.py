@@ -50,7 +50,7 @@ class Server:
         return stream({"content": "Let me see.\n"}, {"content": "APISearch(median of data)"}, finish="stop")
 
 
-def test_a_model_looks_up_what_it_needs_and_the_trace_says_so(httpserver, tmp_path):
+def test_a_model_looks_up_what_it_needs(httpserver, tmp_path):
     server = Server()
     httpserver.expect_request("/v1/models").respond_with_json({"object": "list", "data": [{"id": "toy"}]})
     httpserver.expect_request("/v1/chat/completions").respond_with_handler(server.answer)

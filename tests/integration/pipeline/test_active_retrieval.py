@@ -46,7 +46,7 @@ async def replayed(recording, tmp_path):
 
 
 @pytest.mark.parametrize(("recording", "ended"), [(SEARCHED_AGAIN, "solved"), (NOT_SEARCHED_AGAIN, "unsolved")])
-async def test_with_recorded_replies_a_task_is_solved_by_searching_again_and_not_without(recording, ended, tmp_path):
+async def test_searching_again_solves_a_recorded_task(recording, ended, tmp_path):
     run, outcome = await replayed(recording, tmp_path)
     assert outcome == ended
     searches = [event for event in happened(run, "knowledge_searched") if event.subject != "solution"]

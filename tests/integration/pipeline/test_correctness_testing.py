@@ -80,7 +80,7 @@ async def explored(model, base, *, text=TASK, uses=(), check=None, name=None, te
     return await run_task(run), run
 
 
-async def test_a_program_that_pairs_nan_with_nan_is_corrected_by_what_was_shown(branching, tmp_path):
+async def test_a_wrong_nan_pairing_is_corrected_by_output(branching, tmp_path):
     async with prepared(branching, tmp_path) as base:
         ending, run = await explored(scripted(NAIVE), base, name="differing")
     assert ending.solution.code == SOUND
@@ -115,7 +115,7 @@ REPEATED = ("result = df.iloc[:2]", "result = golden = df.iloc[1:3]", "del _expl
 """Where each program repeats all cells before it, only these: how a copy is made, not how it is compared, differs."""
 
 
-async def test_a_check_compares_with_the_users_frame_as_it_was(branching, tmp_path):
+async def test_a_check_compares_with_the_original_frame(branching, tmp_path):
     programs = REPEATED if branching == "rerun" else PROGRAMS
     given = {"text": "Take the first two rows of df", "uses": ("df", "golden"), "tests": False}
     async with prepared(branching, tmp_path, GIVEN) as base:

@@ -24,7 +24,7 @@ def events(records, kind):
     return [record.event for record in records if record.event.kind == kind]
 
 
-def test_the_trace_shows_the_setup_and_whatever_executes_it_again_runs_it(trace, tmp_path):
+def test_the_trace_shows_and_repeats_the_setup(trace, tmp_path):
     notebook = nbformat.read(trace, 4)
     sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     assert sources.index(SETUP) < next(at for at, source in enumerate(sources) if "average = mean" in source)
@@ -43,7 +43,7 @@ def test_the_trace_shows_the_setup_and_whatever_executes_it_again_runs_it(trace,
     assert begun.task.setup == SETUP
 
 
-def test_a_setup_that_fails_is_one_error_before_the_model_is_called(tmp_path):
+def test_a_failing_setup_is_one_early_error(tmp_path):
     task = Task("Average `ages`.", ("statistics",), setup="ages = 1 / 0")
     records = []
     with pytest.raises(UsageError, match=r"setup fails: ZeroDivisionError: division by zero\. "):

@@ -47,7 +47,7 @@ def _run(order, listen=lambda record: None, **options):
     return anyio.run(main)
 
 
-def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint, tmp_path):
+def test_a_recorded_run_holds_no_secret(endpoint, tmp_path):
     secret = endpoint.replace("http://", "http://me:hunter2pw@")
     records = []
     summary = _run(_order(tmp_path, secret), records.append)
@@ -61,7 +61,7 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
     assert [record.event.kind for record in load(trace)][-1] == "run_finished"
 
 
-def test_a_refused_key_is_known_before_anything_is_read_and_leaves_nothing(httpserver, tmp_path, monkeypatch):
+def test_a_refused_key_is_known_first(httpserver, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     httpserver.expect_request("/v1/models").respond_with_json({"error": {"message": f"bad {KEY}"}}, status=401)
     records = []
@@ -81,7 +81,7 @@ def test_a_library_that_is_not_there_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [] and records == changes == []
 
 
-def test_a_stop_closes_the_trace_with_what_was_learned(endpoint, tmp_path):
+def test_a_stop_closes_the_trace(endpoint, tmp_path):
     steering = RunSteering()
 
     def listen(record):
@@ -103,7 +103,7 @@ def _writing(httpserver):
     offer_toy(httpserver, partial(reply, write=lambda prompt, _: _content(prompt, _).replace(CODE, writing)))
 
 
-def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_for(endpoint, tmp_path, httpserver):
+def test_files_of_the_solution_are_kept_on_request(endpoint, tmp_path, httpserver):
     _writing(httpserver)
     (tmp_path / "given.txt").write_text("mine")
     order = _order(tmp_path, endpoint)
@@ -116,7 +116,7 @@ def test_what_the_solution_wrote_is_kept_beside_the_trace_where_that_was_asked_f
     assert sorted(path.name for path in tmp_path.iterdir()) == ["explorations", "given.txt"]
 
 
-def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
+def test_without_a_live_kernel_named_variables_are_required(tmp_path):
     sent = tmp_path / "sent"
     sent.mkdir()
     (sent / "handle.json").write_text('{"module": "no_such_module"}')
@@ -128,9 +128,7 @@ def test_without_a_live_kernel_named_variables_have_to_be_there(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks live kernels")
-def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variables_were_not_sent(
-    endpoint, tmp_path, httpserver
-):
+def test_a_late_fork_failure_needs_sent_variables(endpoint, tmp_path, httpserver):
     async def fork(address):
         assert httpserver.log == [], "an endpoint may take its time, the kernel is forked at once"
         raise KernelError("There is no memory.")
@@ -149,7 +147,7 @@ def test_a_kernel_that_cannot_be_forked_after_all_is_an_error_where_its_variable
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_live_kernel_that_is_required_and_not_there_is_a_sentence(tmp_path):
+def test_a_missing_required_live_kernel_is_a_sentence(tmp_path):
     order = Order(Task("x", ("statistics",)), ({"sandbox": {"state": "live"}},), workdir=tmp_path)
     with pytest.raises(MissingRequirement):
         _run(order)
@@ -168,7 +166,7 @@ def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, htt
 
 
 @pytest.mark.parametrize("named_now", [False, True])
-def test_an_unreachable_address_that_only_a_trace_names_is_reported_as_such(tmp_path, named_now):
+def test_an_address_only_in_a_trace_is_reported(tmp_path, named_now):
     endpoint = {"base_url": "http://127.0.0.1:9/v1", "model": "toy", "retries": 0}
     records = recorded([started(settings={"endpoint": endpoint})])
     (tmp_path / "t.journal.jsonl").write_text("".join(f"{dump(record)}\n" for record in records))
@@ -193,7 +191,7 @@ class FailingSteering(RunSteering):
         raise RuntimeError("boom")
 
 
-def test_a_fault_in_the_middle_keeps_what_there_is_and_is_resumed(endpoint, tmp_path):
+def test_a_fault_midway_keeps_results_and_is_resumed(endpoint, tmp_path):
     """Issue 14, item 0: a closed trace with the solution so far, the fields of every end, and a way on."""
 
     async def main():

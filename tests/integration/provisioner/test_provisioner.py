@@ -142,7 +142,7 @@ async def ask(client, expression):
 
 
 @WAYS
-async def test_a_fork_starts_from_the_running_kernel_is_interrupted_and_restarted_and_leaves_it_alone(folder, confined):
+async def test_a_fork_leaves_the_running_kernel_alone(folder, confined):
     async with running(folder) as kernel, started(kernel, confined=confined) as (manager, client):
         assert await ask(client, "items, type(lock).__name__, open('data.txt').read()") == "([1, 2], 'lock', 'given')"
         assert await ask(client, "__import__('pathlib').Path('data.txt').write_text('spoiled')") == "7"
@@ -236,7 +236,7 @@ async def test_a_blocking_manager_finds_it_by_its_kernelspec(folder):
 
 
 @pytest.mark.parametrize("confined, end", [(True, signal.SIGINT), (True, signal.SIGKILL), (False, signal.SIGKILL)])
-async def test_the_command_keeps_a_fork_until_it_is_interrupted_or_killed(folder, confined, end):
+async def test_the_command_keeps_a_fork_until_interrupted(folder, confined, end):
     async with running(folder) as kernel:
         before = set(psutil.pids())
         command = [sys.executable, "-m", "exploracoder_jupyter.cli", "fork", kernel.manager.connection_file]
@@ -253,7 +253,7 @@ async def test_the_command_keeps_a_fork_until_it_is_interrupted_or_killed(folder
         assert (await kernel.run("items")).data[0]["text/plain"] == "[1, 2]"
 
 
-async def test_a_jupyter_server_starts_interrupts_restarts_and_ends_it(folder, monkeypatch):
+async def test_a_jupyter_server_controls_the_fork(folder, monkeypatch):
     async with running(folder) as kernel:
         monkeypatch.setenv("JUPYTER_PATH", str(folder))
         monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))

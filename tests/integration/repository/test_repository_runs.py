@@ -60,9 +60,7 @@ def written(folder, monkeypatch, replies, task, **settings):
 
 
 @pytest.mark.parametrize("branching", ["auto", "rerun"])
-def test_attempts_are_tested_and_the_patch_is_applied_and_undone_by_the_user_alone(
-    tmp_path, monkeypatch, capsys, branching
-):
+def test_attempts_are_tested_and_the_user_applies_patches(tmp_path, monkeypatch, capsys, branching):
     folder = write_shop(tmp_path / "repository", **{"src/shop/cart.py": None, "tests/test_other.py": OTHER_TEST})
     before = contents(folder)
     replies = [fenced(WRONG), "get_signature: Container.put", "It is put.", fenced(CART)]
@@ -125,7 +123,7 @@ def test_repository_not_starting_otherwise_is_refused(tmp_path, monkeypatch):
         written(folder, monkeypatch, [], RepositoryTask(TARGET, ("tests",)))
 
 
-def test_a_test_command_decides_in_place_of_pytest_and_the_run_can_be_replayed(tmp_path, monkeypatch):
+def test_a_test_command_replaces_pytest_and_replays(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     program = 'import sys; sys.path.insert(0, "src"); from shop.cart import Cart; assert hasattr(Cart, "total")'
     command = f"{sys.executable} -c '{program}' && touch made"
@@ -139,7 +137,7 @@ def test_a_test_command_decides_in_place_of_pytest_and_the_run_can_be_replayed(t
     assert again["replay"]["same_course"]
 
 
-def test_a_stopped_run_continues_with_the_replies_that_it_has(tmp_path, monkeypatch):
+def test_a_stopped_run_continues_with_its_replies(tmp_path, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     replies = [fenced(WRONG), "", "", fenced(CART)]
     model, stopped = written(folder, monkeypatch, replies, RepositoryTask(TARGET), budget={"executions": 2})
@@ -177,9 +175,7 @@ def test_after():
 """
 
 
-def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported_and_a_missing_pytest_is_named(
-    tmp_path, monkeypatch
-):
+def test_tests_that_break_the_report_are_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_early.py").write_text(EARLY_END)
     shown = []
@@ -197,7 +193,7 @@ def test_tests_that_replace_what_the_report_needs_or_end_pytest_are_reported_and
     assert read_report(observation, command="").problem.startswith("pytest is not installed")
 
 
-def test_the_command_line_refuses_what_it_cannot_do_in_a_sentence(tmp_path, capsys, monkeypatch):
+def test_the_command_line_refuses_in_a_sentence(tmp_path, capsys, monkeypatch):
     folder = without_cart(tmp_path / "repository")
     monkeypatch.chdir(tmp_path)
     task = ["run", "-t", "Holds items.", "--model", "offline", "--repo", "repository"]
@@ -214,7 +210,7 @@ def test_the_command_line_refuses_what_it_cannot_do_in_a_sentence(tmp_path, caps
     assert sorted(contents(folder)) == sorted(contents(without_cart(tmp_path / "other")))
 
 
-async def test_a_problem_in_a_repository_is_measured_without_showing_its_reference(tmp_path, httpserver):
+async def test_a_repository_problem_hides_its_reference(tmp_path, httpserver):
     write_shop(tmp_path / "shop")
     row = {"id": "cart", "task": "Holds items.", "repository": "shop", "target": TARGET, "tests": ["tests"]}
     (tmp_path / "set.jsonl").write_text(json.dumps(row))
@@ -239,7 +235,7 @@ async def test_a_problem_in_a_repository_is_measured_without_showing_its_referen
     assert len(prompts) == result.calls and not (tmp_path / "none").exists()
 
 
-def test_members_of_a_class_that_is_not_in_the_repository_are_read_by_jedi(tmp_path):
+def test_jedi_reads_members_of_external_classes(tmp_path):
     folder = write_shop(tmp_path / "repository")
     tools = RepositoryTools(RepositoryIndex.open(folder, cache=tmp_path / "cache"), tmp_path / "cache")
     for _ in range(20):  # the first look-ups may be too early

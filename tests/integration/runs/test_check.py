@@ -135,7 +135,7 @@ def test_what_varies_by_itself_is_never_blamed(varying):
     assert "varies" in results(report).values()
 
 
-def test_exactly_the_cells_and_records_that_were_edited_in_the_file_are_named(copy):
+def test_exactly_the_edited_cells_and_records_are_named(copy):
     rewrite(copy, lambda cell: cell.outputs[0].update(text="8\n"), candidate="1.2")
     rewrite(copy, lambda cell: cell.update(source=cell.source.replace("41", "42")), candidate="1.3")
     rewrite(copy, lambda cell: cell.update(source=cell.source.replace("olved", "erfect")), role="summary")
@@ -177,7 +177,7 @@ def toy(tmp_path, monkeypatch):
     return write
 
 
-def test_a_library_that_behaves_differently_breaks_or_is_gone_is_named(toy, tmp_path, monkeypatch):
+def test_a_changed_or_missing_library_is_named(toy, tmp_path, monkeypatch):
     subtasks = {
         "double": ["import toylib\ny = toylib.double(21)\nprint(y)", "import toylib\nprint('half', toylib.half(3))"],
         "again": ["print('fixed')"],
@@ -197,7 +197,7 @@ def test_a_library_that_behaves_differently_breaks_or_is_gone_is_named(toy, tmp_
         checked(trace)
 
 
-def test_a_library_that_lay_beside_the_notebook_is_looked_for_there(tmp_path, monkeypatch):
+def test_a_library_beside_the_notebook_is_found(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mylib.py").write_text("def double(x):\n    return 2 * x\n")
     trace = explore(tmp_path, {"a": ["import mylib"]}, "print(1)", library="mylib", monkeypatch=monkeypatch)
@@ -208,7 +208,7 @@ def test_a_library_that_lay_beside_the_notebook_is_looked_for_there(tmp_path, mo
     assert unlike(checked(trace, workdir=tmp_path / "elsewhere")) == {}
 
 
-def test_variables_of_a_kernel_that_is_gone_are_asked_for_and_come_from_code_run_first(live, tmp_path):
+def test_missing_live_variables_come_from_setup_code(live, tmp_path):
     with pytest.raises(UsageError, match=r"missing now: df.*--before"):
         checked(live)
     before = tmp_path / "before.py"
@@ -240,14 +240,14 @@ def test_what_libraries_show_is_the_same_again(tmp_path, monkeypatch):
     assert {row.id: (row.result, row.why) for row in report.rows if row.result != "same"} == {}
 
 
-def test_a_trace_whose_branches_repeat_is_checked_by_repeating(made):
+def test_a_trace_with_repeated_branches_is_checked(made):
     subtasks = {"random": VARYING["random"][:2], "what follows": VARYING["what follows"]}
     report = checked(made("repeated", subtasks, "print(1)", branching="rerun"))
     assert report.now["branching"] == "rerun"
     assert unlike(report) == {}
 
 
-def test_how_a_candidate_ended_is_compared_whatever_it_was(tmp_path, monkeypatch):
+def test_every_kind_of_ending_is_compared(tmp_path, monkeypatch):
     codes = ["import os\nos._exit(1)", "while True: pass", "raise ValueError('no')", "print('x' * 5_000_000)"]
     trace = explore(tmp_path, {"a": codes}, "print(1)", monkeypatch=monkeypatch, timeout=patience(1.0), output_kb=100)
     events = [record.event for record in load(trace) if record.event.kind == "candidate_observed"]
@@ -276,7 +276,7 @@ def index_is_there():
     return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
 
-def test_an_environment_is_built_with_another_version_and_kept(toy, tmp_path, monkeypatch):
+def test_an_environment_with_another_version_is_built(toy, tmp_path, monkeypatch):
     if not index_is_there():
         pytest.skip("pip has no index to install ipykernel from")
     subtasks = {"double": ["import toylib\nprint(toylib.double(21))", "import toylib\nprint(toylib.half(3), 'half')"]}
@@ -298,7 +298,7 @@ def test_an_environment_is_built_with_another_version_and_kept(toy, tmp_path, mo
     assert len(list(folder.iterdir())) == 1
 
 
-def test_the_command_reports_by_its_status_and_in_json_and_leaves_nothing(copy):
+def test_the_command_reports_status_and_json(copy):
     done = subprocess.run([*COMMAND, str(copy), "--json"], capture_output=True, text=True, timeout=patience(240))
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[0] == "Starting kernels"
@@ -312,7 +312,7 @@ def test_the_command_reports_by_its_status_and_in_json_and_leaves_nothing(copy):
     assert not list(copy.parent.parent.glob("made.txt"))
 
 
-def test_several_are_checked_one_after_the_other_and_the_worst_counts(copy):
+def test_of_several_checks_the_worst_counts(copy):
     selected = [record.event.selection.candidate for record in load(copy) if record.event.kind == "candidate_selected"]
     edited = copy.with_name("edited.ipynb")
     edited.write_bytes(copy.read_bytes())
@@ -325,7 +325,7 @@ def test_several_are_checked_one_after_the_other_and_the_worst_counts(copy):
     assert [cell["id"] for cell in other["cells"] if cell["result"] == "edited"] == ["2.1"]
 
 
-def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(live, tmp_path):
+def test_the_exploring_notebook_leads_to_its_trace(live, tmp_path):
     cells = ["%load_ext exploracoder_jupyter\ndf = 3", "%%explora statistics --out explorations/trace.ipynb\nDo it."]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     nbformat.write(notebook, tmp_path / "mine.ipynb")
@@ -346,7 +346,7 @@ def test_the_notebook_that_explored_leads_to_its_trace_and_makes_its_variables(l
         (["explorations/trace.ipynb", "--workdir", "none-such"], "none-such"),
     ],
 )
-def test_what_cannot_be_checked_is_reported_in_one_sentence(copy, arguments, reason, monkeypatch, capsys):
+def test_what_cannot_be_checked_is_one_sentence(copy, arguments, reason, monkeypatch, capsys):
     folder = copy.parent.parent
     monkeypatch.chdir(folder)
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), folder / "notes.ipynb")

@@ -32,7 +32,7 @@ def index_is_there():
 
 
 @pytest.mark.parametrize("name", ["2-griffe-recorded", "4-first-of-two-recorded", "explorations/first"])
-def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name, tmp_path):
+def test_an_exported_script_passes_in_a_fresh_environment(name, tmp_path):
     script = tmp_path / "solution.py"
     assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--to", "script", "--out", str(script)]) == 0
     wanted = declared(script)
@@ -47,7 +47,7 @@ def test_a_script_of_a_recorded_run_passes_its_check_in_a_fresh_environment(name
     assert (done.stdout, done.stderr) == ("The check passed.\n", "")
 
 
-def test_a_script_of_a_library_that_is_of_no_package_says_what_to_put_beside_it(tmp_path):
+def test_a_script_names_files_to_put_beside_it(tmp_path):
     script = tmp_path / "solution.py"
     name = "6-found-by-searching-again-recorded"
     assert main(["export", str(EXAMPLES / f"{name}.ipynb"), "--out", str(script)]) == 0
@@ -59,7 +59,7 @@ def test_a_script_of_a_library_that_is_of_no_package_says_what_to_put_beside_it(
     assert (done.stdout, done.stderr) == ("0.5\nThe check passed.\n", "")
 
 
-def test_a_run_is_exported_in_every_form_and_by_nbconvert_alike(tmp_path, monkeypatch):
+def test_a_run_is_exported_in_every_form(tmp_path, monkeypatch):
     subtasks = {"mean": ["import statistics\nprint(statistics.mean([1, 2]))", "import statistics\nstatistics.men([1])"]}
     solution = "import statistics\nmiddle = statistics.mean([1, 2])\nmiddle"
     trace = explore(tmp_path, subtasks, solution, monkeypatch=monkeypatch, check="assert middle == 1.5")

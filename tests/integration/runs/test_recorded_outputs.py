@@ -28,7 +28,7 @@ def source(cell):
     return "".join(cell["source"])
 
 
-async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp_path):
+async def test_a_wrong_program_is_corrected_by_its_output(tmp_path):
     records = load(EXAMPLE)
     exchanges = [record.event.exchange for record in records if isinstance(record.event, ModelCalled)]
     events = []

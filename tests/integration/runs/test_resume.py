@@ -120,7 +120,7 @@ def statuses(records):
     return [record.event.status for record in records if record.event.kind == "subtask_finished"]
 
 
-def test_a_command_that_was_killed_goes_on_where_it_was(author, tmp_path):
+def test_a_killed_command_continues(author, tmp_path):
     process = start_run(author, tmp_path, until="Read statistics")
     process.send_signal(signal.SIGKILL)
     process.wait(patience(10))
@@ -143,7 +143,7 @@ def siblings(folder):
     return found
 
 
-def test_a_run_whose_siblings_are_killed_ends_in_order_or_is_resumed(author, tmp_path, monkeypatch):
+def test_losing_siblings_ends_or_resumes_a_run(author, tmp_path, monkeypatch):
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     process = start_run(author, tmp_path, until="Subtask 2:")
@@ -171,7 +171,7 @@ def kernel_in(folder):
 
 
 @pytest.mark.parametrize("victim", ["kernel", "engine"])
-def test_a_run_whose_kernel_or_engine_was_killed_is_resumed_by_the_same_cell(author, tmp_path, victim):
+def test_the_same_cell_resumes_a_killed_run(author, tmp_path, victim):
     cell = f"%%explora statistics {shlex.join(author.options)}\n{TASK}"
     with kernel_in(tmp_path) as (kernel, client):
         client.execute(cell)
@@ -205,7 +205,7 @@ def waited_for(folder, kind):
 
 
 @pytest.mark.parametrize("state", ["small", "state"])
-def test_what_a_full_disk_does_not_take_is_kept_elsewhere_or_explored_again(state, author, tmp_path, monkeypatch):
+def test_what_a_full_disk_refuses_is_kept_elsewhere(state, author, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / state))
     (tmp_path / "small").mkdir()
     private, mount = ["unshare", "-Urm", "bash", "-c"], "mount -t tmpfs -o size=40k none small"
@@ -244,7 +244,7 @@ def done(author, tmp_path, finished):
     return tmp_path
 
 
-def test_a_run_that_found_its_solution_is_not_resumed_but_branched_off(author, done):
+def test_a_solved_run_is_branched_off(author, done):
     answer = explora(done, "run", "--resume", "t.ipynb", status=2)
     assert answer["error"] == "There is nothing to resume: the run of t.ipynb ended solved."
     answer = explora(done, "run", "--resume", "t.ipynb", "--from", "7", status=2)
@@ -256,7 +256,7 @@ def test_a_run_that_found_its_solution_is_not_resumed_but_branched_off(author, d
     assert len(set(author.answered)) == 2, "one request for the third subtask, and one for the solution"
 
 
-def test_a_run_is_shown_again_without_model_network_and_stores(author, done, monkeypatch, httpserver):
+def test_a_replay_needs_no_model_network_or_stores(author, done, monkeypatch, httpserver):
     monkeypatch.delenv("OPENAI_API_KEY")
     httpserver.clear_all_handlers()
     asked, stored = len(httpserver.log), snippets_path().stat().st_mtime_ns
@@ -273,7 +273,7 @@ def steps(records):
     return [one.event.exchange.step for one in records if one.event.kind == "model_called"]
 
 
-def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done, monkeypatch):
+def test_a_replay_names_where_a_library_differs(author, done, monkeypatch):
     site = done / "site"
     site.mkdir()
     (site / "sitecustomize.py").write_text("import statistics\nstatistics.median = lambda data: 1 / 0\n")
@@ -284,7 +284,7 @@ def test_where_a_library_behaves_otherwise_a_replay_says_where(author, done, mon
     assert "Subtask 1:" in shown.stderr and "Expected cost" not in shown.stderr, "nobody pays for what is shown again"
 
 
-def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, httpserver):
+def test_a_notebook_replay_has_its_own_cells(author, done, httpserver):
     httpserver.clear_all_handlers()
     outputs = []
     with kernel_in(done) as (_, client):
@@ -300,7 +300,7 @@ def test_a_run_is_shown_again_in_a_notebook_in_cells_of_its_own(author, done, ht
     assert steps(again) == steps(load(done / "t.ipynb"))
 
 
-def test_a_resumed_run_that_was_killed_while_it_took_over_is_resumed(author, tmp_path):
+def test_a_resumed_run_killed_early_is_resumed(author, tmp_path):
     process = start_run(author, tmp_path, until="Subtask 2 done")
     process.kill()
     process.wait(patience(10))

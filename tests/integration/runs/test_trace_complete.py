@@ -26,7 +26,7 @@ def facts(path):
     return json.loads(path.read_text())["metadata"]["exploracoder_jupyter"]
 
 
-def test_a_trace_holds_what_is_needed_to_repeat_it_without_home_or_key(endpoint, tmp_path):  # noqa: F811
+def test_a_trace_repeats_without_home_or_key(endpoint, tmp_path):  # noqa: F811
     check = "import os\nassert m == 2, open('/home/mariachen/thesis/data.csv')"
     path = traced(_order(tmp_path, endpoint, check=check))
     assert find_problems(nbformat.read(path, 4)) == []
@@ -56,7 +56,7 @@ def test_a_trace_holds_what_is_needed_to_repeat_it_without_home_or_key(endpoint,
     assert KEY not in written
 
 
-def test_what_a_trace_left_out_or_redacted_is_reported_by_a_check(tmp_path, monkeypatch):
+def test_a_check_reports_what_a_trace_left_out(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "exploracoder_jupyter.trace.trace_file.SizeBudget", partial(SizeBudget, most=0, most_of_solutions=0)
     )

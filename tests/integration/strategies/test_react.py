@@ -26,7 +26,7 @@ def a_real_run(model, base, text, **more):
     return Run(task, settings, model, FewApis(MATH), base, [].append, NoSteering(), Meter(Budget()), parallel=2)
 
 
-async def test_react_works_in_one_session_that_failed_cells_leave_unchanged(branching, tmp_path):
+async def test_react_works_in_one_unspoiled_session(branching, tmp_path):
     steps = [f"Thought: next.\nAction: run\n{fenced(code)}" for code in (MAKE, SPOIL, LOOK)]
     model = ScriptedModel([*steps, "Action: finish", fenced(PROGRAM)])
     async with prepared(branching, tmp_path) as base:

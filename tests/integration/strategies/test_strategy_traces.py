@@ -82,7 +82,7 @@ def outcomes(trace):
 
 
 @pytest.mark.parametrize("branching", ["fork", "rerun"])
-def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, branching):
+def test_example_repair_leaves_a_trace_that_passes(tmp_path, branching):
     example = "# --- example ---\nfill_twice(2)"
     replies = [fenced(code, example) for code in (BROKEN, WRONG, RIGHT)] + ["unchanged"]
     model, summary, trace = explored(tmp_path, "example-repair", replies, PROSE, branching=branching)
@@ -102,7 +102,7 @@ def test_example_repair_runs_the_example_and_its_trace_passes_a_check(tmp_path, 
     assert same, report
 
 
-def test_the_default_explores_where_no_program_convinces_and_its_trace_passes_a_check(tmp_path):
+def test_the_default_explores_when_no_program_convinces(tmp_path):
     wrong = [f"{BROKEN}_{number}" for number in range(4)]
     program = [*map(fenced, wrong), fenced(RIGHT)]
     cell = fenced("import tides\nbasin = tides.Basin().fill(2).fill(2)\nprint(basin.gauge())")

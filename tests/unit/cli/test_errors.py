@@ -33,7 +33,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
-def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys):
+def test_wrong_use_is_one_sentence_with_status_2(argv, capsys):
     assert main(argv) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -47,7 +47,7 @@ def test_wrong_use_is_one_sentence_status_2_and_with_json_an_object(argv, capsys
     assert answer["error"] in captured.err
 
 
-def test_a_user_without_a_home_folder_is_asked_to_name_one(monkeypatch, capsys):
+def test_a_user_without_home_is_asked_for_one(monkeypatch, capsys):
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
 
@@ -74,7 +74,7 @@ def test_a_file_that_is_no_trace_is_refused(tmp_path, capsys):
     assert not (tmp_path / "out.ipynb").exists()
 
 
-def test_export_makes_outputs_anew_that_the_trace_has_lost(tmp_path):
+def test_export_makes_lost_outputs_anew(tmp_path):
     path, out = tmp_path / "trace.ipynb", tmp_path / "out.ipynb"
     notebook = render(complete_run())
     outputs = [cell.get("outputs") for cell in without_unselected(notebook).cells]
@@ -104,7 +104,7 @@ def test_help_and_version_end_with_status_0(argv, capsys):
         ("--out", ".", "is a folder"),
     ],
 )
-def test_a_value_that_makes_no_sense_is_refused_by_the_name_that_was_typed(option, value, words, capsys):
+def test_a_senseless_value_is_refused_by_its_option(option, value, words, capsys):
     """Issue 14, item 18: the sentence is in the words of the command line."""
     assert main(["run", "-t", "x", "--library", "statistics", option, value]) == 2
     assert words in capsys.readouterr().err

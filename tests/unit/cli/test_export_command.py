@@ -33,7 +33,7 @@ def trace(tmp_path, rendered):
 
 
 @pytest.mark.parametrize(("form", "ending"), FORMS.items(), ids=FORMS)
-def test_it_goes_beside_the_trace_and_can_be_written_again(trace, capsys, form, ending):
+def test_it_goes_beside_the_trace_repeatedly(trace, capsys, form, ending):
     target = trace.with_name(f"my run{ending}")
     for _ in range(2):
         assert main(["export", str(trace), "--to", form, "--json"]) == 0
@@ -56,7 +56,7 @@ def test_a_script_goes_to_standard_output(trace, capsys):
     assert [path.name for path in trace.parent.iterdir()] == ["my run.ipynb"]
 
 
-def test_a_journal_is_exported_under_the_name_of_its_trace(tmp_path):
+def test_a_journal_exports_under_its_traces_name(tmp_path):
     writing = Trace(tmp_path / "run.ipynb", interval=600)
     for record in complete_run():
         writing.append(record)
@@ -113,7 +113,7 @@ def test_a_full_disk_costs_nothing_that_was_there(trace, capsys, monkeypatch, fo
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_name_that_no_text_can_hold_is_no_obstacle(trace, form):
+def test_an_unencodable_name_is_not_an_obstacle(trace, form):
     odd = trace.rename(trace.with_name("odd-\udcff.ipynb"))
     target = trace.with_name(f"made{FORMS[form]}")
     assert main(["export", str(odd), "--to", form, "--out", str(target)]) == 0
@@ -167,7 +167,7 @@ def importing(trace, name):
 
 
 @pytest.mark.parametrize("name", ["networkx", "random"])
-def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
+def test_a_script_never_shadows_a_module(trace, capsys, name):
     named = importing(trace, name)
     assert main(["export", str(named), "--out", str(trace.with_name(f"{name}.py"))]) == 2
     errors = capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_a_script_is_never_imported_in_place_of_a_module(trace, capsys, name):
 
 
 @pytest.mark.parametrize("at", [1e300, -1e11])
-def test_a_run_that_began_at_no_moment_is_refused(at):
+def test_a_run_without_a_start_is_refused(at):
     with pytest.raises(UsageError, match="seconds after 1970"):
         export_run([replace(record, at=at) for record in complete_run()], "html", Path("run.ipynb"))
 
@@ -225,7 +225,7 @@ def test_the_magic_takes_a_form_and_a_path(trace, command_here, line, name):
     ("line", "message"),
     [("--to pdf", "takes `--to script"), ("--from x", "takes `--to script"), ("--to html .", "is a folder")],
 )
-def test_the_magic_says_what_is_wrong_in_a_sentence(trace, command_here, line, message, monkeypatch):
+def test_the_magic_reports_errors_in_a_sentence(trace, command_here, line, message, monkeypatch):
     monkeypatch.chdir(trace.parent)
     with pytest.raises(UsageError, match=message) as caught:
         export_trace(trace, line)

@@ -6,6 +6,6 @@ from exploracoder_jupyter.cli.argument_parser import build_parser
 from exploracoder_jupyter.cli.json_schemas import result_schemas
 
 
-def test_every_command_has_a_schema_but_the_one_that_prints_a_script():
+def test_every_command_but_one_has_a_schema():
     commands = re.findall(r"^    ([a-z]+)\s", build_parser().format_help(), re.MULTILINE)
     assert {*commands} == {*result_schemas()} - {"error"} | {"completion"}

@@ -83,14 +83,14 @@ def test_the_exit_status_says_how_it_ended(session, outcome, check, status):
     assert main([*RUN, *(["--check", "assert x"] if check else [])]) == status
 
 
-def test_a_solution_that_was_tried_and_not_found_right_is_no_good_end(session):
+def test_an_unconfirmed_solution_is_not_a_good_end(session):
     session.answer = _summary("unchecked") | {"tests": [{"title": "none", "status": "ok", "judged": "wrong"}]}
     assert main(RUN) == 1
     session.answer = session.answer | {"status": "solved"}
     assert main(RUN) == 0
 
 
-def test_the_result_is_on_standard_output_and_all_else_beside_it(session, capsys):
+def test_only_the_result_is_on_standard_output(session, capsys):
     session.answer = _summary("solved")
     main(RUN)
     captured = capsys.readouterr()
@@ -108,7 +108,7 @@ def test_the_files_that_were_kept_are_named(session, capsys):
 @pytest.mark.parametrize(
     ("outcome", "shown"), [("unsolved", "\n"), ("stopped", "\n\n# not run as a whole: That is why.\nx = 1\n\n")]
 )
-def test_a_program_that_failed_is_not_shown_and_joined_snippets_say_what_they_are(session, capsys, outcome, shown):
+def test_failed_programs_are_hidden_and_joined_snippets_labelled(session, capsys, outcome, shown):
     session.answer = _summary(outcome)
     main(RUN)
     output = capsys.readouterr().out
@@ -121,7 +121,7 @@ def test_json_is_the_summary_and_nothing_else(session, capsys):
     assert json.loads(capsys.readouterr().out) == session.answer
 
 
-def test_the_order_has_task_check_libraries_and_the_settings_given(session, tmp_path):
+def test_the_order_has_task_check_libraries_and_settings(session, tmp_path):
     session.answer = _summary("solved")
     (tmp_path / "check.py").write_text("assert f(1)")
     main([*RUN, "pandas", "statistics", "--check", str(tmp_path / "check.py"), "--name", "f", "--candidates", "3"])
@@ -217,7 +217,7 @@ def test_a_search_has_the_documented_shapes(session, capsys):
 
 
 @pytest.mark.parametrize("option", ["-v", "--examples"])
-def test_a_search_shows_parameters_and_the_first_example_on_request(session, capsys, option):
+def test_a_search_shows_details_on_request(session, capsys, option):
     session.answer = {**ANSWER, "results": [{**FOUND, "deprecated": "since 3.4"}]}
     assert main(["search", "statistics", "mean", option]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -233,7 +233,7 @@ def test_a_search_shows_parameters_and_the_first_example_on_request(session, cap
 
 
 @pytest.mark.parametrize("results", [[FOUND], []])
-def test_a_terminal_shows_what_was_searched_and_obeys_nothing(session, capsys, monkeypatch, results):
+def test_a_terminal_obeys_nothing_that_was_searched(session, capsys, monkeypatch, results):
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

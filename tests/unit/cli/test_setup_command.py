@@ -41,7 +41,7 @@ def setup(server, *options):
     return main(["setup", "--base-url", server.url_for("/v1"), *options])
 
 
-def test_the_first_model_for_code_that_answers_is_written_and_the_rest_of_the_file_stays(server, config, capsys):
+def test_the_first_answering_code_model_is_written(server, config, capsys):
     config.parent.mkdir()
     config.write_text('# mine\napi_key = "old"\n\n[endpoint]  # here\nmodel = "x"\nretries = 1\n[budget]\ntokens = 5\n')
     assert setup(server, "--yes", "--json") == 0
@@ -65,7 +65,7 @@ def test_the_key_is_used_and_not_written(server, config, monkeypatch):
     assert KEY not in config.read_text()
 
 
-async def test_whatever_listens_at_a_usual_port_is_sent_no_key(server):
+async def test_servers_at_usual_ports_get_no_key(server):
     presets = {"ollama": server.url_for("/v1"), "vllm": server.url_for("/page")}
     named = Endpoint(base_url=server.url_for("/named"))
     found = await find_endpoints(named, Secrets(api_key=KEY), presets)
@@ -77,7 +77,7 @@ async def test_whatever_listens_at_a_usual_port_is_sent_no_key(server):
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-async def test_a_server_at_a_usual_port_is_sent_no_key_when_it_was_chosen(server, by_name):
+async def test_a_chosen_local_server_gets_no_key(server, by_name):
     presets = {"ollama": server.url_for("/v1")}
     named = Endpoint(base_url="ollama" if by_name else server.url_for("/v1"))
     [found] = await find_endpoints(named, Secrets(api_key=KEY), presets)
@@ -85,18 +85,18 @@ async def test_a_server_at_a_usual_port_is_sent_no_key_when_it_was_chosen(server
     assert not any(KEY in str(request.headers) for request, _ in server.log)
 
 
-def test_a_model_that_does_not_answer_is_not_configured(server, config, capsys):
+def test_a_silent_model_is_not_configured(server, config, capsys):
     assert setup(server, "--model", "llama3") == 2
     assert "this model cannot chat" in capsys.readouterr().err
     assert not config.exists()
 
 
-def test_a_model_that_is_not_listed_is_named_with_the_nearest(server, config, capsys):
+def test_an_unlisted_model_gets_a_suggestion(server, config, capsys):
     assert setup(server, "--model", "qwen3-codre:30b") == 2
     assert f"Did you mean {LISTED[-1]}?" in capsys.readouterr().err
 
 
-def test_without_a_terminal_or_a_choice_the_models_are_listed_and_nothing_is_written(server, config, capsys):
+def test_without_a_choice_models_are_only_listed(server, config, capsys):
     assert setup(server) == 1
     captured = capsys.readouterr()
     assert LISTED[-1] in captured.out and LISTED[0] not in captured.out
@@ -104,7 +104,7 @@ def test_without_a_terminal_or_a_choice_the_models_are_listed_and_nothing_is_wri
     assert not config.exists()
 
 
-def test_at_a_terminal_the_number_of_a_model_is_asked_until_it_is_one(server, config, monkeypatch, capsys):
+def test_a_terminal_is_asked_for_a_valid_number(server, config, monkeypatch, capsys):
     typed = io.StringIO("9\nfirst\n1\n")
     typed.isatty = lambda: True
     monkeypatch.setattr(sys, "stdin", typed)
@@ -121,7 +121,7 @@ def test_where_nothing_answers_the_remedy_is_named(config, capsys):
     assert "cannot be reached" in answer["endpoints"][0]["status"]
 
 
-def test_a_password_in_the_address_stays_where_it_is(server, config, monkeypatch, capsys):
+def test_a_password_in_the_address_is_not_written(server, config, monkeypatch, capsys):
     address = server.url_for("/v1").replace("://", "://me:secret@")
     assert main(["setup", "--base-url", address, "--model", LISTED[-1]]) == 2
     assert not config.exists()
@@ -158,7 +158,7 @@ def test_broken_config_file_is_refused_and_stays(config):
     assert config.read_text() == "[endpoint\n"
 
 
-def test_a_link_to_the_config_file_stays_a_link(config, tmp_path):
+def test_a_linked_config_file_stays_a_link(config, tmp_path):
     config.parent.mkdir()
     (tmp_path / "dotfiles.toml").write_text("")
     config.symlink_to(tmp_path / "dotfiles.toml")

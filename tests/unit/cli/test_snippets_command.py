@@ -21,7 +21,7 @@ def store():
     return store
 
 
-def test_all_are_listed_with_the_place_where_they_are(store, capsys):
+def test_all_are_listed_with_their_place(store, capsys):
     assert main(["snippets"]) == 0
     captured = capsys.readouterr()
     assert [line.split("  ", 1)[1].split(" ")[0] for line in captured.out.splitlines()] == [
@@ -33,7 +33,7 @@ def test_all_are_listed_with_the_place_where_they_are(store, capsys):
     assert captured.err == f"3 snippets in {store.path}.\n"
 
 
-def test_those_of_a_library_are_listed_with_their_code_by_either_name(store, capsys):
+def test_a_library_lists_its_snippets_by_either_name(store, capsys):
     assert main(["snippets", "scikit-learn"]) == 0
     output = capsys.readouterr().out
     assert "networkx" not in output

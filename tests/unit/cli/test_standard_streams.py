@@ -38,7 +38,7 @@ def test_json_is_the_only_thing_on_standard_output(capsys):
     assert captured.err == "beside\n"
 
 
-def test_a_reader_that_goes_away_ends_the_writing_not_the_command(monkeypatch):
+def test_a_closed_reader_ends_only_the_writing(monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:

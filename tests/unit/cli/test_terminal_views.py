@@ -93,7 +93,7 @@ def test_every_prefix_of_a_run_can_be_drawn():
         assert "call" in _drawn((BEGINNING + END)[:upto])
 
 
-def test_the_live_view_shows_plan_outcomes_cost_and_time_in_words():
+def test_the_live_view_shows_plan_outcomes_and_cost():
     shown = _drawn(BEGINNING)
     for expected in (
         "1. Build a",
@@ -110,14 +110,14 @@ def test_the_live_view_shows_plan_outcomes_cost_and_time_in_words():
     assert "\x1b[2J" not in shown
 
 
-def test_a_finished_view_names_what_was_carried_forward_and_offers_no_stop():
+def test_a_finished_view_offers_no_stop():
     shown = _drawn(BEGINNING + END)
     assert "1.1 ✓ carried forward" in shown
     assert "Ctrl-C" not in shown
     assert "Rank its nodes (skipped)" in shown
 
 
-def test_a_revised_plan_repeats_no_title_and_a_subtask_is_named_in_short():
+def test_a_revised_plan_repeats_no_title():
     long = f"Rank {'all ' * 60}nodes"
     first = types.Plan((types.Subtask("1", "Build a graph"), types.Subtask("2", long)))
     second = types.Plan((*first.subtasks, types.Subtask("3", "Draw it")), revision=1)
@@ -129,7 +129,7 @@ def test_a_revised_plan_repeats_no_title_and_a_subtask_is_named_in_short():
     ]
 
 
-def test_without_a_terminal_each_reported_event_is_one_line():
+def test_without_a_terminal_each_event_is_one_line():
     lines = _lines(BEGINNING + END)
     assert all(re.match(r"\[ +\d+\.\ds\] \S", one) and "\n" not in one and "\x1b" not in one for one in lines)
     text = "\n".join(lines)
@@ -154,7 +154,7 @@ def test_the_same_problem_of_replies_is_reported_once():
     assert "truncated" in truncated and "refused" in refused
 
 
-def test_the_live_view_can_be_entered_without_a_terminal(capsys):
+def test_the_live_view_works_without_a_terminal(capsys):
     with LiveView() as view:
         for record in _records(BEGINNING + END):
             view(record)

@@ -17,7 +17,7 @@ def test_what_was_there_is_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("failure", [OSError("full"), KeyboardInterrupt()])
-def test_what_fails_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, failure):
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, failure):
     def fsync(file):
         raise failure
 
@@ -31,7 +31,7 @@ def test_what_fails_leaves_the_old_one_and_nothing_else(tmp_path, monkeypatch, f
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the rights are those of POSIX")
-def test_others_may_read_it_unless_it_is_not_for_them(tmp_path):
+def test_others_may_read_it_unless_private(tmp_path):
     umask = os.umask(0o022)
     try:
         for mode, wanted in ((0o666, 0o644), (0o600, 0o600)):
@@ -42,6 +42,6 @@ def test_others_may_read_it_unless_it_is_not_for_them(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["n" * 250 + ".txt", "ü" * 120 + ".txt"])
-def test_a_name_may_be_as_long_as_the_disk_takes(tmp_path, name):
+def test_a_name_may_be_as_long_as_possible(tmp_path, name):
     write_atomic(tmp_path / name, b"x")
     assert (tmp_path / name).read_bytes() == b"x"

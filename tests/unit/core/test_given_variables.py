@@ -49,7 +49,7 @@ def test_mentions_are_given_or_made(text, name, mention):
         "this is not Python",
     ],
 )  # fmt: skip
-def test_what_is_computed_from_given_data_is_not_invented(code):
+def test_what_derives_from_given_data_is_not_invented(code):
     assert find_invented(code, ("sales",)) == ()
 
 

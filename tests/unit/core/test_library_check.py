@@ -25,7 +25,7 @@ def checked(*libraries, workdir, **sections):
     check_libraries(libraries, resolve(sections), workdir=workdir)
 
 
-def test_a_misspelled_library_is_refused_with_the_installed_name_that_is_like_it(tmp_path):
+def test_a_misspelled_library_gets_an_installed_suggestion(tmp_path):
     """Issue 14, item 24: it took 9 s, for kernels were started before anybody looked."""
     with pytest.raises(UsageError) as refused:
         checked("json", "netwrkx", workdir=tmp_path)
@@ -45,7 +45,7 @@ def test_a_module_in_the_working_directory_counts(tmp_path):
         checked("my_own_library", workdir=tmp_path / "elsewhere")
 
 
-def test_what_was_installed_since_the_last_check_is_found(tmp_path, monkeypatch):
+def test_newly_installed_libraries_are_found(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UsageError):
         checked("brand-new", workdir=tmp_path / "elsewhere")
@@ -67,7 +67,7 @@ def test_what_was_installed_since_the_last_check_is_found(tmp_path, monkeypatch)
         {"retrieval": {"docs": ["docs"]}},
     ],
 )
-def test_where_another_interpreter_or_documents_decide_nothing_is_refused(tmp_path, sections):
+def test_what_cannot_be_decided_is_not_refused(tmp_path, sections):
     checked("netwrkx", workdir=tmp_path, **sections)
     with pytest.raises(UsageError):
         checked("netwrkx", workdir=tmp_path, sandbox={"python": sys.executable})

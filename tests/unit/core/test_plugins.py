@@ -29,7 +29,7 @@ def test_listing_imports_nothing(register_plugin):
     assert plugins.get("models", "tides") is len
 
 
-def test_own_plugins_come_first_and_the_others_by_distribution(register_plugin):
+def test_own_plugins_come_first(register_plugin):
     register_plugin({"models": "offline = explora_z:x\nsame = explora_z:x"}, name="z", module="explora_z")
     register_plugin({"models": "same = explora_a:x"}, name="a", module="explora_a")
     assert plugins.find("models", "offline").built_in
@@ -51,7 +51,7 @@ def test_other_groups_and_unreadable_metadata_are_ignored(register_plugin, tmp_p
 
 
 @pytest.mark.parametrize("entry", ["", "site"])
-def test_what_is_only_in_the_working_directory_is_not_installed(register_plugin, tmp_path, monkeypatch, entry):
+def test_plugins_in_the_working_directory_are_not_installed(register_plugin, tmp_path, monkeypatch, entry):
     register_plugin({"models": "tides = explora_tides:create"})
     monkeypatch.chdir(tmp_path / "site")
     monkeypatch.setattr(sys, "path", [str(tmp_path / entry) if entry else "", *sys.path[1:]])
@@ -74,7 +74,7 @@ def test_what_is_only_in_the_working_directory_is_not_installed(register_plugin,
         ("", "", "no attribute 'create'", "uninstall it"),
     ],
 )
-def test_a_plugin_that_cannot_be_loaded_is_named_with_a_remedy(register_plugin, code, metadata, why, remedy):
+def test_an_unloadable_plugin_is_named_with_a_remedy(register_plugin, code, metadata, why, remedy):
     register_plugin({"models": "tides = explora_tides:create"}, code, metadata=metadata)
     with pytest.raises(MissingRequirement) as raised:
         plugins.get("models", "tides")
@@ -83,7 +83,7 @@ def test_a_plugin_that_cannot_be_loaded_is_named_with_a_remedy(register_plugin, 
     assert remedy in raised.value.remedy
 
 
-def test_a_name_that_is_not_registered_gets_a_suggestion():
+def test_an_unregistered_name_gets_a_suggestion():
     with pytest.raises(MissingRequirement, match=r"No exporter 'scirpt' is registered\. Did you mean script\?"):
         plugins.get("exporters", "scirpt")
     with pytest.raises(MissingRequirement, match=r"No strategy 'epigenn' is registered\. Did you mean epigen\?"):
@@ -95,7 +95,7 @@ def test_every_built_in_plugin_can_be_loaded():
         assert plugin.load() is not None
 
 
-def test_every_type_family_is_registered_and_no_type_twice():
+def test_every_type_family_is_registered_once():
     folder = Path(exploracoder_jupyter.__file__).parent / "kernel_agent" / "summaries"
     paths = [path for path in folder.glob("*/*.py") if "\nFAMILY = " in path.read_text(encoding="utf-8")]
     modules = [f"exploracoder_jupyter.kernel_agent.summaries.{path.parent.name}.{path.stem}" for path in paths]
@@ -104,7 +104,7 @@ def test_every_type_family_is_registered_and_no_type_twice():
     assert len(names) == len(set(names))
 
 
-def test_without_a_source_tree_the_metadata_beside_the_package_counts(tmp_path, monkeypatch, register_plugin):
+def test_without_sources_the_installed_metadata_counts(tmp_path, monkeypatch, register_plugin):
     wanted = [plugin[:3] for plugin in own_plugins() if plugin.group == "summarizers"]
     archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     monkeypatch.setattr(entry_points, "_HOME", str(archive))

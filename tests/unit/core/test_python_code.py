@@ -14,7 +14,7 @@ def test_invalid_code_is_an_empty_module(code):
     assert parse_valid_python(code) is None
 
 
-def test_valid_code_gives_no_warnings_and_leaves_the_filters_of_other_threads():
+def test_valid_code_warns_nobody_and_keeps_filters():
     before, long = list(warnings.filters), "x = '\\d'\n" * 5_000
     parsing = threading.Thread(target=lambda: [parse_python(long) for _ in range(5)])
     parsing.start()

@@ -67,7 +67,7 @@ def lately(records):
     return [replace(record, at=NOW + record.at - first) for record in records]
 
 
-def test_a_run_leaves_a_line_with_what_it_was_and_cost(remember, tmp_path):
+def test_a_run_leaves_a_line_with_its_cost(remember, tmp_path):
     records = lately(complete_run())
     line, received = remember(records, trace=tmp_path / "nx.ipynb")
     finished = records[-1].event
@@ -81,7 +81,7 @@ def test_a_run_leaves_a_line_with_what_it_was_and_cost(remember, tmp_path):
     assert line.trace == str(tmp_path / "nx.ipynb") and line.gone
 
 
-def test_the_history_shows_money_where_a_model_has_a_price(remember, store, capsys):
+def test_the_history_shows_money_of_priced_models(remember, store, capsys):
     records = lately(complete_run())
     usage = replace(records[-1].event.usage, cost=0.0423, currency="EUR")
     remember([*records[:-1], replace(records[-1], event=replace(records[-1].event, usage=usage))])
@@ -93,19 +93,19 @@ def test_the_history_shows_money_where_a_model_has_a_price(remember, store, caps
     assert capsys.readouterr().out.count("EUR") == 1
 
 
-def test_a_run_under_way_has_a_line_from_its_first_event(remember):
+def test_an_active_run_has_a_line(remember):
     line, _ = remember(lately(complete_run())[:1])
     assert (line.status, line.ended, line.named, line.trace) == (RUNNING, None, "networkx", "")
 
 
-def test_what_a_run_had_cost_is_known_where_it_was_cut_off(remember):
+def test_a_cut_off_run_has_its_cost(remember):
     records = [record for record in lately(complete_run()) if not isinstance(record.event, RunFinished)]
     line, _ = remember(records)
     assert line.calls and line.tokens and line.executions
     assert line.seconds == line.updated - line.started > 0
 
 
-def test_what_broke_off_keeps_what_it_had_cost_if_it_had_a_trace(remember, tmp_path):
+def test_a_broken_off_run_keeps_its_cost(remember, tmp_path):
     records = [record for record in lately(complete_run()) if not isinstance(record.event, RunFinished)]
     records += [Record(999, NOW + 500, RunFinished(Verdict("stopped", "No."), None, Usage()))]
     assert remember(records)[0] is None
@@ -136,7 +136,7 @@ def test_what_is_not_wanted_leaves_nothing(remember):
 
 
 @pytest.mark.parametrize("obstacle", ["a file is where the folder should be", "the database is locked", "it breaks"])
-def test_a_history_that_cannot_be_written_stops_no_run(remember, store, monkeypatch, obstacle):
+def test_an_unwritable_history_stops_no_run(remember, store, monkeypatch, obstacle):
     if obstacle == "a file is where the folder should be":
         history_path().parent.parent.mkdir(parents=True)
         history_path().parent.write_text("")
@@ -173,7 +173,7 @@ def test_the_limits_hold_from_the_next_run_on(remember, store):
     assert [run.id for run in store.all()] == ["last"]
 
 
-def test_a_damaged_file_is_set_aside_and_one_of_a_newer_release_left_alone(store):
+def test_a_damaged_file_is_set_aside(store):
     store.write(past("a"))
     store.path.write_bytes(b"no database" * 999)
     store.write(past("b"))
@@ -187,7 +187,7 @@ def test_a_damaged_file_is_set_aside_and_one_of_a_newer_release_left_alone(store
     assert store.all() == [] and store.path.read_bytes() == before
 
 
-def test_a_file_that_another_process_works_with_is_not_set_aside(store):
+def test_a_file_in_use_is_not_set_aside(store):
     store.write(past("a"))
     kept = SqliteStore(store.path, _MIGRATIONS)
     with closing(sqlite3.connect(store.path)) as other:
@@ -200,7 +200,7 @@ def test_a_file_that_another_process_works_with_is_not_set_aside(store):
     assert [run.id for run in store.all()] == ["a"]
 
 
-def test_a_line_that_cannot_be_read_is_passed_over(store):
+def test_an_unreadable_line_is_skipped(store):
     store.write(past("a"))
     store.write(past("b"))
     with sqlite3.connect(store.path) as db:
@@ -209,7 +209,7 @@ def test_a_line_that_cannot_be_read_is_passed_over(store):
     assert [run.id for run in store.all()] == ["b"]
 
 
-def test_a_run_is_cut_off_when_its_process_is_gone():
+def test_a_run_without_process_is_cut_off():
     own = ProcessId.own()
     assert past("a").status == RUNNING
     assert past("a", outcome="solved", process=DEAD).status == "solved"
@@ -217,7 +217,7 @@ def test_a_run_is_cut_off_when_its_process_is_gone():
     assert past("a", process=replace(own, born=own.born - 60)).status == CUT_OFF, "the number has another owner now"
 
 
-def test_a_process_that_has_ended_and_is_not_yet_reaped_is_gone():
+def test_a_zombie_process_counts_as_gone():
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         born = psutil.Process(child.pid).create_time()
         process = ProcessId(child.pid, born, ProcessId.own().machine)
@@ -238,7 +238,7 @@ def trace_with(path, **facts):
     return str(path)
 
 
-def test_an_end_missing_in_the_history_is_read_from_the_trace(tmp_path):
+def test_a_missing_end_is_read_from_the_trace(tmp_path):
     ended = {"run_id": "a", "verdict": {"outcome": "unchecked", "reason": ""}}
     trace = trace_with(tmp_path / "a.ipynb", **ended)
     elsewhere = replace(DEAD, machine="elsewhere")
@@ -250,7 +250,7 @@ def test_an_end_missing_in_the_history_is_read_from_the_trace(tmp_path):
         assert past("a", process=DEAD, trace=trace_with(tmp_path / "odd.ipynb", **odd)).status == CUT_OFF
 
 
-def test_a_trace_in_an_inaccessible_folder_counts_as_gone(tmp_path, monkeypatch):
+def test_a_trace_in_an_inaccessible_folder_is_gone(tmp_path, monkeypatch):
     def closed(path):
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -259,7 +259,7 @@ def test_a_trace_in_an_inaccessible_folder_counts_as_gone(tmp_path, monkeypatch)
     assert HistoryStore(tmp_path / "history.sqlite").all() == []
 
 
-def test_what_was_cut_off_can_be_resumed_from_trace_or_journal(tmp_path):
+def test_a_trace_or_journal_resumes_a_run(tmp_path):
     run = past("a", process=DEAD, trace=str(tmp_path / "my run.ipynb"))
     assert run.gone and run.resumable == ""
     (tmp_path / "my run.journal.jsonl").write_text("")
@@ -287,7 +287,7 @@ def test_a_run_is_resumed_from_its_latest_resumption(store, tmp_path, capsys):
     assert store.all()[-1].resumed_by == "second"
 
 
-def test_a_trace_that_was_moved_is_found_where_one_asks(store, tmp_path, capsys, monkeypatch):
+def test_a_moved_trace_is_found_where_one_asks(store, tmp_path, capsys, monkeypatch):
     (tmp_path / "explorations").mkdir()
     moved = trace_with(tmp_path / "explorations" / "moved.ipynb", run_id="aaaaaaaa")
     trace_with(tmp_path / "explorations" / "moved-selected.ipynb", run_id="aaaaaaaa")
@@ -302,7 +302,7 @@ def test_a_trace_that_was_moved_is_found_where_one_asks(store, tmp_path, capsys,
     assert json_result("history", capsys.readouterr().out)["removed"] == 0
 
 
-def test_a_trace_belongs_to_the_last_run_that_wrote_it(store, tmp_path):
+def test_a_trace_belongs_to_its_last_writer(store, tmp_path):
     trace = tmp_path / "same.ipynb"
     trace.write_text("{}")
     store.write(past("first", ago=60, process=DEAD, trace=str(trace)))
@@ -327,7 +327,7 @@ def explored(store, tmp_path):
     return tmp_path
 
 
-def test_runs_are_listed_newest_first_with_what_can_be_done(explored, capsys):
+def test_runs_are_listed_newest_first(explored, capsys):
     assert main(["history"]) == 0
     captured = capsys.readouterr()
     lines = [line.strip() for line in captured.out.splitlines()]
@@ -356,7 +356,7 @@ def test_in_a_terminal_a_task_takes_one_line(store, capsys, monkeypatch):
     assert task.strip().startswith("word word") and task.endswith("…") and len(task) <= 60
 
 
-def test_few_and_those_of_a_library_are_listed_by_either_name(explored, capsys):
+def test_a_library_filters_runs_by_either_name(explored, capsys):
     assert main(["history", "-n", "1"]) == 0
     assert "bbbbbbbb  " not in (captured := capsys.readouterr()).out and captured.err.startswith("1 of 3 ")
     for name in ("sklearn", "scikit_learn"):
@@ -378,7 +378,7 @@ def test_json_has_everything_but_the_process(explored, capsys):
     assert (gone["status"], gone["trace_exists"], gone["resume_with"]) == ("stopped", False, None)
 
 
-def test_a_damaged_history_says_where_it_was_set_aside(explored, capsys):
+def test_a_damaged_history_says_where_it_went(explored, capsys):
     history_path().write_bytes(b"no database" * 999)
     assert main(["history"]) == 1
     [aside] = history_path().parent.glob("history.sqlite.unsound-*")
@@ -397,7 +397,7 @@ def test_the_status_reports_an_empty_history(capsys):
     assert not history_path().exists()
 
 
-def test_a_line_is_forgotten_and_its_trace_is_not(explored, store, capsys):
+def test_forgetting_a_line_keeps_its_trace(explored, store, capsys):
     assert main(["history", "--forget", "aaaaaaaa"]) == 0
     assert capsys.readouterr().out == f"Removed 1 run from {history_path()}. The traces were not changed.\n"
     assert [run.id for run in store.all()] == ["bbbbbbbb", "cccccccc"]
@@ -409,7 +409,7 @@ def test_a_line_is_forgotten_and_its_trace_is_not(explored, store, capsys):
     assert store.all() == []
 
 
-def test_pruning_applies_the_limits_and_removes_what_has_lost_its_trace(explored, store, capsys, monkeypatch):
+def test_pruning_applies_the_limits(explored, store, capsys, monkeypatch):
     assert main(["history", "--prune", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["removed"] == 1
     assert [run.id for run in store.all()] == ["aaaaaaaa", "bbbbbbbb"]

@@ -13,7 +13,7 @@ def after(*events):
     return fold_all(recorded([*BEGUN, *events]))
 
 
-def test_what_was_running_when_its_subtask_restarted_or_the_run_ended_is_not_finished():
+def test_what_ran_at_the_end_is_unfinished():
     [attempt] = after(Steered("retry", "1")).planned[0].candidates
     assert (attempt.state, attempt.era) == ("not finished", 0)
     for ended in (after(finished("stopped", None)), with_failure(after(), "It was killed.", at=2e9)):
@@ -26,7 +26,7 @@ def test_a_skipped_subtask_carries_nothing_forward():
     assert (skipped.planned[0].status, skipped.planned[0].selected) == ("skipped", None)
 
 
-def test_a_subtask_that_a_new_plan_drops_stays_recorded_and_is_no_longer_planned():
+def test_a_dropped_subtask_stays_recorded():
     revised = after(failed("1.1"), SubtaskFinished("1", "failed"), planned("c", revision=1))
     assert [section.id for section in revised.planned] == ["1"]
     dropped = after(planned("a", "b", "c"), SubtaskStarted("3", ()), planned("a", "b", revision=1))
@@ -34,7 +34,7 @@ def test_a_subtask_that_a_new_plan_drops_stays_recorded_and_is_no_longer_planned
     assert [section.id for section in dropped.subtasks] == ["1", "2", "3"]
 
 
-def test_a_request_to_explore_the_solution_again_is_ignored():
+def test_exploring_the_solution_again_is_ignored():
     before = (proposed("s1", "x"), failed("s1"))
     assert after(*before, Steered("retry", SOLUTION)).sections == after(*before).sections
 
@@ -45,14 +45,14 @@ def test_a_review_ends_with_the_run():
     assert not with_failure(waiting, "It was killed.", at=2e9).reviewing
 
 
-def test_a_summary_adds_its_trace_to_a_finished_run_and_nothing_else():
+def test_a_summary_adds_only_the_trace():
     state = fold_all(complete_run())
     summary = {"status": "stopped", "reason": "", "solution": None, "trace": "a.ipynb"}
     assert with_summary(state, summary).trace == "a.ipynb"
     assert with_summary(state, summary).finished is state.finished
 
 
-def test_outputs_are_sanitized_once_and_include_the_error_and_the_note_of_a_failure():
+def test_outputs_are_sanitized_once_with_error_and_note():
     sanitized = SanitizedOutputs()
     seen = ran("1.1", stream("done\n")).observation
     assert sanitized(seen) is sanitized(seen)

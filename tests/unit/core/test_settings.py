@@ -25,7 +25,7 @@ def file(tmp_path):
     return write
 
 
-def test_flag_beats_config_beats_file_beats_environment_beats_default(file):
+def test_flag_beats_config_file_environment_and_default(file):
     path = file('[endpoint]\nmodel = "of file"\n[exploration]\nsubtasks = 3\ncandidates = 4\n')
     environ = {"EXPLORACODER_MODEL": "of environment", "OPENAI_BASE_URL": "http://localhost:1/v1"}
     flags, config = {"exploration": {"candidates": 2}}, {"exploration": {"candidates": 9, "timeout": 5}}
@@ -70,7 +70,7 @@ def test_a_bad_option_is_named_in_one_sentence(layer, tmp_path):
     assert next(iter(next(iter(layer.values())))) in str(caught.value)
 
 
-def test_prices_come_from_the_file_and_are_those_of_today(file):
+def test_prices_come_from_the_current_file(file):
     path = file('[prices]\ncurrency = "EUR"\n[prices.models."gpt-x"]\ninput = 1.25\ncached = 0.125\noutput = 10\n')
     found = resolve({"budget": {"cost": 0.5}}, path=path, environ={})
     assert found.prices.models["gpt-x"].cost(1_000_000, 200_000, 100_000) == pytest.approx(1.0 + 0.025 + 1.0)
@@ -80,7 +80,7 @@ def test_prices_come_from_the_file_and_are_those_of_today(file):
     assert Settings().prices.models == {}
 
 
-def test_cached_tokens_cost_as_much_as_others_unless_they_have_a_price(file):
+def test_cached_tokens_cost_the_same_unless_priced(file):
     path = file("[prices.models.m]\ninput = 2\noutput = 8\n")
     assert resolve(path=path, environ={}).prices.models["m"].cost(1_000_000, 900_000, 0) == 2
 
@@ -123,7 +123,7 @@ def test_a_broken_file_is_one_sentence(file):
         resolve(path=file("[endpoint\n"), environ={})
 
 
-def test_the_key_comes_from_environment_or_file_and_never_shows(file):
+def test_the_key_never_shows(file):
     path = file('api_key = "sk-file"\n')
     assert read_secrets(path, {}).api_key.get_secret_value() == "sk-file"
     found = read_secrets(path, {"OPENAI_API_KEY": "sk-env"})
@@ -131,7 +131,7 @@ def test_the_key_comes_from_environment_or_file_and_never_shows(file):
     assert "sk-" not in repr(found) + found.model_dump_json() + str(as_json(resolve(path=path, environ={})))
 
 
-def test_a_config_file_that_the_environment_names_has_to_be_there(tmp_path, monkeypatch):
+def test_a_named_config_file_must_exist(tmp_path, monkeypatch):
     """Issue 14, item 15: a missing file is an error, not a run with other settings."""
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "gone.toml"))
     for read in (resolve, read_secrets):
@@ -141,7 +141,7 @@ def test_a_config_file_that_the_environment_names_has_to_be_there(tmp_path, monk
     assert resolve(environ={}).exploration.candidates == 2
 
 
-def test_variables_that_are_not_read_are_named_with_the_nearest_one():
+def test_unread_variables_get_a_suggestion():
     """Issue 14, item 15: a misspelt variable is not ignored in silence; those that are read are not named."""
     read = dict.fromkeys(VARIABLES, "x")
     assert unknown_variables(read | {"HOME": "/", "OPENAI_ORG": "x"}) == []
@@ -161,7 +161,7 @@ def test_variables_that_are_not_read_are_named_with_the_nearest_one():
         ("api_kye = 'sk-12345'\n", "api_kye", "api_key?"),
     ],
 )
-def test_a_name_in_the_file_that_is_no_setting_is_refused_with_the_nearest_one(file, text, named, meant):
+def test_an_unknown_file_setting_gets_a_suggestion(file, text, named, meant):
     """Issue 14, item 15: what the file misspells is named, with the file, and no value is shown."""
     path = file(text)
     with pytest.raises(UsageError) as refused:

@@ -15,7 +15,7 @@ def stdin(monkeypatch):
     return give
 
 
-def test_a_task_may_be_text_a_file_or_standard_input(tmp_path, stdin):
+def test_a_task_is_text_file_or_standard_input(tmp_path, stdin):
     file = tmp_path / "task.md"
     file.write_text("Sum ü\n", encoding="utf-8-sig")
     stdin(b"from a pipe\n")
@@ -38,7 +38,7 @@ def test_a_task_may_be_text_a_file_or_standard_input(tmp_path, stdin):
         ([], ".", "cannot be read: Is a directory."),
     ],
 )
-def test_a_task_that_cannot_be_used_is_one_sentence_with_a_remedy(texts, source, sentence):
+def test_an_unusable_task_is_one_sentence(texts, source, sentence):
     with pytest.raises(UsageError) as caught:
         read_task(texts, source)
     assert sentence in caught.value.message
@@ -49,7 +49,7 @@ def test_a_task_of_exactly_the_limit_is_taken():
     assert len(read_task(["x" * MAX_BYTES], None)) == MAX_BYTES
 
 
-def test_a_task_file_that_is_too_long_or_not_text_is_refused(tmp_path):
+def test_a_long_or_binary_task_file_is_refused(tmp_path):
     file = tmp_path / "task.txt"
     file.write_bytes(b"x" * 100_000)
     with pytest.raises(UsageError, match="longer than 64 kB"):
@@ -59,7 +59,7 @@ def test_a_task_file_that_is_too_long_or_not_text_is_refused(tmp_path):
         read_task([], str(file))
 
 
-def test_a_check_is_the_text_itself_or_the_content_of_a_file(tmp_path):
+def test_a_check_is_text_or_a_file(tmp_path):
     file = tmp_path / "check.py"
     file.write_text("assert f(1) == 2\n")
     assert read_code(None, "check") is None

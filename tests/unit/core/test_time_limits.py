@@ -16,18 +16,18 @@ def loaded(monkeypatch, times):
 
 
 @pytest.mark.parametrize(("times", "seconds"), [(0.0, 2.0), (1.0, 2.0), (3.0, 6.0), (100.0, 10.0)])
-def test_a_limit_grows_with_the_processes_that_wait_for_a_core_up_to_a_bound(times, seconds, monkeypatch):
+def test_a_limit_grows_boundedly_with_the_load(times, seconds, monkeypatch):
     """Issue 14, item 13: a healthy process is not given up because the machine is busy."""
     loaded(monkeypatch, times)
     assert scale_limit(2.0) == seconds
 
 
-def test_where_the_load_is_not_known_a_limit_is_as_it_was(monkeypatch):
+def test_without_a_known_load_limits_stay(monkeypatch):
     monkeypatch.delattr(os, "getloadavg", raising=False)
     assert scale_limit(2.0) == 2.0
 
 
-async def test_a_kernel_gets_more_time_to_fork_itself_on_a_busy_machine(monkeypatch):
+async def test_a_busy_machine_gives_forks_more_time(monkeypatch):
     """Issue 14, item 13: the message has the number of seconds that were waited for."""
     loaded(monkeypatch, 4.0)
     monkeypatch.setattr("exploracoder_jupyter.runs.kernel_fork_client.PATIENCE", 0.1)

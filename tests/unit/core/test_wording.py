@@ -22,7 +22,7 @@ from tests.unit.factories import started
     ("count", "text"),
     [(0, "0 APIs"), (1, "1 API"), (2, "2 APIs"), (1234, "1,234 APIs"), (1.0, "1 API"), (0.5, "0.5 APIs")],
 )
-def test_a_noun_stands_in_the_number_of_its_count(count, text):
+def test_a_noun_agrees_with_its_count(count, text):
     """Issue 14, item 18: `1 API`, not `1 APIs`."""
     assert plural(count, "API") == text
 
@@ -47,7 +47,7 @@ def test_the_nearest_name_is_suggested_or_none():
         ("history --jsn", "--json"),
     ],
 )
-def test_a_misspelt_command_option_or_choice_gets_a_suggestion(line, meant, capsys):
+def test_a_misspelt_command_or_option_gets_a_suggestion(line, meant, capsys):
     """Issue 14, item 18: for every command, not for the options of `run` alone."""
     assert main(line.split()) == 2
     assert f"Did you mean {meant}?" in capsys.readouterr().err
@@ -63,7 +63,7 @@ def test_what_is_spelt_right_is_not_suggested(line, capsys):
 @pytest.mark.parametrize(
     ("line", "meant"), [("networkx --presett quick", "--preset"), ("networkx --show selcted", "selected")]
 )
-def test_a_misspelt_option_of_the_magic_gets_a_suggestion(line, meant):
+def test_a_misspelt_magic_option_gets_a_suggestion(line, meant):
     """Issue 14, item 18: in a notebook as well."""
     with pytest.raises(UsageError) as refused:
         parse_magic_line(line)

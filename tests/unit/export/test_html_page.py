@@ -132,7 +132,7 @@ def test_only_what_was_carried_forward_is_unfolded():
     assert [attributes["class"] for attributes in unfolded] == ["tried won"] * 2
 
 
-def test_searches_and_passages_are_shown_with_links_and_licences():
+def test_searches_and_passages_have_links_and_licences():
     passage = types.Passage("web", "Counting", "text", "https://example.org/q?a=1&b=2", licence="CC BY-SA 4.0")
     events = complete_events()
     at = next(n for n, event in enumerate(events) if event == proposed("2.1", "nx.triangle(G)"))
@@ -173,14 +173,14 @@ def test_an_interrupted_run_is_shown_as_such():
     assert "What it cost" not in text
 
 
-def test_a_run_without_a_solution_has_what_was_tried():
+def test_an_unsolved_run_shows_what_was_tried():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     text = words(page(recorded([*events, finished("unsolved", None, reason="None passed.")])))
     assert "✗ Unsolved (no solution was found). None passed." in text
     assert "s2 ✓ ran" in text
 
 
-def test_the_joined_program_of_a_stopped_run_is_marked_as_never_run():
+def test_a_stopped_runs_program_is_marked_never_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
     text = words(page(recorded([*events, joined])))
@@ -224,7 +224,7 @@ def test_nothing_is_fetched_and_nothing_acts():
     assert policy.split("; ")[:3] == ["default-src 'none'", "img-src data:", "style-src 'unsafe-inline'"]
 
 
-def test_what_looks_like_a_tag_in_an_attribute_is_left_alone():
+def test_tags_in_attributes_are_left_alone():
     """Not all versions of the sanitizer escape `<` there."""
     for name in ("img src=x", "h1", "main", "table"):
         hostile = f'<p title="<{name}><meta http-equiv=refresh></table></h1>">a</p>'
@@ -239,7 +239,7 @@ def test_the_page_recommends_installing_nothing_else():
     assert "pip install exploracoder-jupyter jupyter explora check" in made
 
 
-def test_the_end_of_a_formula_is_not_looked_for_far_away():
+def test_a_formula_ends_nearby():
     near, far = (with_outputs(shown(text_markdown=f"\\({'x' * length}\\)")) for length in (9, 9000))
     assert "<samp>" in near and "<samp>" not in far
 
@@ -255,7 +255,7 @@ def test_a_formula_stays_as_it_is_written():
     assert "for $5 or $6" in words(made)
 
 
-def test_markdown_is_rendered_below_the_headings_of_the_page():
+def test_markdown_headings_lie_below_the_pages():
     made = with_outputs(shown(text_markdown="# Big\n\n*soft* and\n\n| a | b |\n|--|--|\n| 1 | 2 |"))
     assert "<strong>Big</strong>" in made
     assert "<em>soft</em>" in made
@@ -263,7 +263,7 @@ def test_markdown_is_rendered_below_the_headings_of_the_page():
     assert re.search(r'<div class="wide shown"[^>]*>.*<table>\s*<thead>\s*<tr>\s*<th>a</th>', made, re.DOTALL)
 
 
-def test_foreign_html_has_no_landmarks_and_its_pictures_a_name():
+def test_foreign_html_has_no_landmarks():
     png = "data:image/png;base64,iVBORw0KGgo="
     made = with_outputs(shown(text_html=f'<main><h1>Mine</h1><img src="{png}"></main>'))
     [picture] = Page(made).all("img")

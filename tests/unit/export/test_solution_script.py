@@ -87,12 +87,12 @@ def run(text, folder, name="__main__"):
     return Ended(status, out.getvalue(), err.getvalue())
 
 
-def test_it_declares_what_it_imports_at_the_recorded_versions():
+def test_it_declares_imports_at_recorded_versions():
     text = script("import json\nimport networkx as nx\nfrom numpy.linalg import norm")
     assert metadata(text) == {"requires-python": ">=3.11", "dependencies": ["networkx==3.6.1", "numpy==2.3.0"]}
 
 
-def test_what_was_installed_but_is_not_imported_is_only_offered():
+def test_installed_but_unused_packages_are_only_offered():
     text = script("import networkx")
     assert metadata(text)["dependencies"] == ["networkx==3.6.1"]
     assert '#     # "numpy==2.3.0",' in text
@@ -110,11 +110,11 @@ def test_what_was_installed_but_is_not_imported_is_only_offered():
     ],
     ids=["by the metadata here", "within a function", "by a known name", "a local version", "nothing"],
 )
-def test_modules_are_found_by_the_distributions_that_the_run_had(code, packages, wanted):
+def test_modules_are_found_by_recorded_distributions(code, packages, wanted):
     assert metadata(script(code, begun=installed(*packages)))["dependencies"] == wanted
 
 
-def test_a_library_is_named_as_the_run_knew_it():
+def test_a_library_keeps_the_runs_name():
     read = LibraryRead((LibraryInfo("griffe", "griffelib", "2.4.1"),), 1, Introduction(""))
     assert metadata(script("import griffe", read=read))["dependencies"] == ["griffelib==2.4.1"]
 
@@ -125,7 +125,7 @@ def test_a_module_without_a_recorded_package_is_reported():
     assert "the imported my_helpers" in ast.get_docstring(ast.parse(text))
 
 
-def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
+def test_a_library_without_distribution_is_on_no_index(tmp_path):
     read = LibraryRead((LibraryInfo("tidebook", "tidebook", ""),), 1, Introduction(""))
     text = script("import tidebook\nprint(tidebook.high)", read=read)
     assert metadata(text)["dependencies"] == []
@@ -134,7 +134,7 @@ def test_a_library_of_no_distribution_is_asked_for_by_no_index(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
 
 
-def test_a_package_that_came_from_no_index_is_asked_of_none(tmp_path):
+def test_a_package_from_no_index_is_not_requested(tmp_path):
     begun = installed("networkx==3.6.1", "our-tides==0.1", unindexed=("Our_Tides",))
     read = LibraryRead((LibraryInfo("our_tides", "our-tides", "0.1"),), 1, Introduction(""))
     text = script("import networkx\nimport our_tides", begun=begun, read=read)
@@ -149,7 +149,7 @@ def test_what_may_be_missing_is_not_asked_for(tmp_path):
     assert run(script(code), tmp_path).stdout == "without\n"
 
 
-def test_nothing_that_a_package_says_of_itself_becomes_code():
+def test_package_metadata_never_becomes_code():
     hostile = 'x==1"\nprint("owned")\n#'
     read = LibraryRead((LibraryInfo("evil", 'evil"\nprint("owned")\n#', '1"\nprint("owned")'),), 1, Introduction(""))
     begun = installed(hostile)
@@ -175,7 +175,7 @@ def test_it_says_which_run_it_is_from():
     assert "Solved: The check passed." in " ".join(docstring.split())
 
 
-def test_the_last_value_is_printed_where_the_run_showed_one(tmp_path):
+def test_the_last_shown_value_is_printed(tmp_path):
     assert run(script("a = 1\n('é', a + 2)[1]  # three", outputs=[VALUE]), tmp_path).stdout == "3\n"
     assert run(script("a = (1 +\n  2); (\n a\n)", outputs=[VALUE]), tmp_path).stdout == "3\n"
     assert run(script("a = 3\na", outputs=[stream("x")]), tmp_path).stdout == ""
@@ -190,7 +190,7 @@ def test_magics_are_left_out_and_display_prints(tmp_path):
     assert run(script("%%time\n%time a = 3\nprint(a)"), tmp_path).stdout == "3\n"
 
 
-def test_a_docstring_of_its_own_stands_in_the_way_of_nothing(tmp_path):
+def test_a_docstring_of_its_own_is_harmless(tmp_path):
     code = '"""Mine.\n\nLong."""\nfrom __future__ import annotations\nimport sys\ndisplay(sys.path and 1)'
     assert run(script(code, begun=asked(uses=("rows",))), tmp_path).stdout == "1\n"
 
@@ -215,20 +215,20 @@ def test_there_is_one_block_of_metadata():
     assert 'dependencies = ["old"]' in ast.get_docstring(ast.parse(text))
 
 
-def test_a_run_without_a_solution_is_refused_with_the_reason():
+def test_an_unsolved_run_is_refused_with_the_reason():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     with pytest.raises(UsageError, match=r"no solution .* cut off"):
         export_run(recorded(events), "script", Path("run.ipynb"))
 
 
-def test_what_a_stopped_run_put_together_says_that_it_was_never_run():
+def test_code_of_a_stopped_run_says_never_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     joined = finished("stopped", "print('joined')", candidate="", reason="By the user.")
     text = export_run(recorded([*events, joined]), "script", Path("run.ipynb"))
     assert "it was not run as a whole" in ast.get_docstring(ast.parse(text))
 
 
-def test_variables_of_the_notebook_are_asked_for_at_once(tmp_path):
+def test_variables_of_the_notebook_are_asked_for(tmp_path):
     code = "from __future__ import annotations\nprint('begun')\nrows = rows + [total(df)]\nprint(len(rows))"
     text = script(code, begun=asked(uses=("rows", "other")))
     assert "explored notebook: df, rows, total." in ast.get_docstring(ast.parse(text))
@@ -239,7 +239,7 @@ def test_variables_of_the_notebook_are_asked_for_at_once(tmp_path):
     assert run(whole, tmp_path).stdout == "begun\n1\n"
 
 
-def test_a_script_that_lacks_variables_has_the_libraries_that_make_them():
+def test_a_script_lists_libraries_of_its_variables():
     assert metadata(script("print(G.nodes)"))["dependencies"] == ["networkx==3.6.1"]
     for code in ("def f():\n    return g()\ndef g():\n    return 1\nprint(f())", "from math import *\nprint(sqrt(4))"):
         assert "SystemExit" not in script(code)
@@ -282,7 +282,7 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-def test_the_check_runs_with_the_script_and_not_with_an_import(check, tmp_path):
+def test_the_check_runs_with_the_script_only(check, tmp_path):
     begun = asked(check=check, solution_name="f")
     text = script("def f(x):\n    return x + 1", begun=begun)
     assert run(text, tmp_path).stdout == "The check passed.\n"
@@ -293,18 +293,18 @@ def test_the_check_runs_with_the_script_and_not_with_an_import(check, tmp_path):
 @pytest.mark.parametrize(
     "check", ["from __future__ import annotations\nassert result == 1", f"assert result == {'+'.join('1' * 800)}"]
 )
-def test_a_check_that_cannot_stand_at_the_end_is_left_to_the_package(check):
+def test_an_unplaceable_check_is_left_to_the_package(check):
     text = script("result = 1", begun=asked(check=check))
     compile(text, "script", "exec")
     assert "jupyter explora check run.ipynb" in " ".join(ast.get_docstring(ast.parse(text)).split())
 
 
-def test_what_only_the_check_reads_is_asked_for_too():
+def test_what_only_the_check_reads_is_asked_for():
     text = script("result = 1", begun=asked(check="assert result == golden", uses=("golden",)))
     assert "# Define golden here." in text
 
 
-def test_a_check_that_compares_arrays_is_left_to_the_package():
+def test_a_check_of_arrays_stays_with_the_package():
     table = Change("result", "new", "pandas.core.frame.DataFrame")
     begun = asked(check="assert result == wanted", uses=("wanted",))
     text = script("import pandas\nresult = pandas.DataFrame()", changes=[table], begun=begun)

@@ -62,7 +62,7 @@ async def _annotated(sample, library=KNOWLEDGE, search=None):
     )
 
 
-def test_a_function_with_a_docstring_is_a_sample_with_the_imports_that_it_uses():
+def test_a_documented_function_is_a_sample_with_imports():
     function = split_samples(SourceText("a.py", FILE, "MIT"), {})[0]
     assert (function.task, function.name) == ("Find the rows with the largest values.", "largest")
     assert function.code.splitlines()[:3] == [
@@ -73,7 +73,7 @@ def test_a_function_with_a_docstring_is_a_sample_with_the_imports_that_it_uses()
     assert "os" not in function.code and '"""' not in function.code
 
 
-def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
+def test_docstring_examples_are_a_sample_with_comments():
     aliases = find_aliases([FILE, "import other as tb"] * 2 + [FILE])
     examples = split_samples(SourceText("a.py", FILE, "MIT"), aliases)[1]
     assert examples.code == (
@@ -82,7 +82,7 @@ def test_the_examples_of_a_docstring_are_a_sample_with_its_prose_as_comments():
     )
 
 
-def test_relative_imports_become_absolute_and_other_languages_have_no_samples():
+def test_relative_imports_become_absolute():
     source = SourceText(
         "p/q/a.py", 'from ..b import c\ndef f():\n    """Add the values up."""\n    return c()\n', "", "p.q.a"
     )
@@ -90,7 +90,7 @@ def test_relative_imports_become_absolute_and_other_languages_have_no_samples():
     assert split_samples(SourceText("a.py", "def f(:", "MIT"), {}) is None
 
 
-def test_calls_are_found_through_aliases_and_objects_that_the_code_makes():
+def test_calls_are_found_through_aliases_and_objects():
     code = "import tables as tb\nfrom tables import join as j\nt = tb.Table()\n"
     code += "é = t.sort_by('é'); j(t, t)\nt = 1\nt.sort_by(2)\n"
     assert _calls(code) == [("tables.Table", "tb.Table"), ("tables.Table.sort_by", "t.sort_by"), ("tables.join", "j")]
@@ -98,7 +98,7 @@ def test_calls_are_found_through_aliases_and_objects_that_the_code_makes():
     assert _calls(others) == [("tables.read", "tables.read")]
 
 
-def test_a_query_comes_from_the_comment_and_lacks_the_name():
+def test_a_query_is_the_comment_without_the_name():
     code = "import tables\n# use tables.join() to put both tables together\ntables.join(a, b)"
     call = find_calls(code, KNOWLEDGE.lookup)[0]
     found = [query.text for query in queries(Sample("Puts two things together.", code, ""), call, alone=True)]
@@ -111,7 +111,7 @@ def test_a_query_comes_from_the_comment_and_lacks_the_name():
     assert [*queries(Sample("Draw.", code, ""), find_calls(code, KNOWLEDGE.lookup)[0], alone=True)] == []
 
 
-async def test_a_row_has_the_real_answer_and_its_code_without_look_ups_is_the_original():
+async def test_a_row_without_lookups_is_the_original():
     sample = Sample("Show a file.", "import tables\nx = tables.read('a')\nprint(x)", "line 1")
     row = await _annotated(sample)
     assert isinstance(row, AnnotatedSample) and row.plain_code == sample.code
@@ -122,7 +122,7 @@ async def test_a_row_has_the_real_answer_and_its_code_without_look_ups_is_the_or
     assert row.code[lookup.answer_span[1] :].startswith("tables.read('a')")
 
 
-async def test_a_call_that_the_search_does_not_find_is_left_out():
+async def test_a_call_that_search_misses_is_left_out():
     async def misses(query, k):
         return [ScoredApi(KNOWLEDGE.apis[-1], 1.0)]
 
@@ -146,14 +146,14 @@ def test_unsuitable_samples():
         assert unsuitable(Sample(task, code, "")) == reason
 
 
-def test_a_sample_that_shares_a_passage_with_a_problem_is_recognized():
+def test_a_sample_shared_with_a_problem_is_recognized():
     problem = "frame = load('a.csv')\nresult = frame.group('x').sum().sort_by('y').head(3)\n"
     overlap = BenchmarkOverlap([problem])
     assert f"import b\n{problem.splitlines()[1]}" in overlap
     assert "frame = load('a.csv')" not in overlap and problem not in BenchmarkOverlap([])
 
 
-async def test_a_model_words_the_queries_and_may_not_use_the_name():
+async def test_a_model_words_queries_without_the_name():
     code = "import tables\nt = tables.read(1)\ntables.join(t, t)"
     calls = find_calls(code, KNOWLEDGE.lookup)
     reply = '{"queries": [{"call": 1, "query": "open a stored table"}, {"call": 2, "query": "tables.join"}]}'
@@ -163,7 +163,7 @@ async def test_a_model_words_the_queries_and_may_not_use_the_name():
     assert await ask_queries(model, Sample("Join a table.", code, ""), calls) == [[], []]
 
 
-def test_a_made_up_answer_is_no_part_of_the_request():
+def test_an_invented_answer_is_not_in_the_request():
     text = "x = <API>APISearch(sum (all) rows)->made_up</API>made_up(<API>APISearch(more)->"
     request = find_request(text)
     written = "x = <API>APISearch(sum (all) rows)->"

@@ -47,19 +47,19 @@ def _text(ids):
     return "".join(chr(one) for one in ids)
 
 
-def test_the_solution_of_a_solved_exploration_is_a_sample_of_its_task():
+def test_a_solved_exploration_is_a_sample():
     [source] = read_corpus([str(GOLDEN / "trace-version-2.ipynb")])
     sample = trace_sample(source)
     assert sample == Sample("Count the triangles of the karate club graph.", "print('the end')", "solution")
 
 
-def test_a_package_is_read_with_its_licence_and_import_paths():
+def test_a_package_is_read_with_its_licence():
     sources = {source.path: source for source in read_corpus(["networkx"])}
     source = sources["networkx/algorithms/dag.py"]
     assert (source.module, source.licence) == ("networkx.algorithms.dag", "BSD-3-Clause")
 
 
-def test_a_part_of_a_package_is_read_without_importing_it(tmp_path, monkeypatch):
+def test_a_package_part_is_read_without_importing(tmp_path, monkeypatch):
     inner = tmp_path / "explosive_tables" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "explosive_tables" / "__init__.py").write_text("raise SystemExit")
@@ -79,7 +79,7 @@ def test_stored_snippets_are_samples_of_their_library():
     assert (sample.task, sample.code) == ("Take a root", snippet.code) and stored_snippets(["cmath"]) == []
 
 
-def test_the_loss_counts_what_the_model_writes_and_not_the_answers():
+def test_the_loss_counts_only_what_the_model_writes():
     example = encode(ROW, LOADED)
     learned = _text(one for one in example["labels"] if one != IGNORED)
     assert learned == "```python\ndef f(x):\n    return <API>APISearch(square root)-></API>math.sqrt(x)\n```<end>"
@@ -99,7 +99,7 @@ def test_in_every_second_row_the_imports_exist_already():
         assert "import math\nfrom os import path" in _text(example["input_ids"])
 
 
-def test_rows_are_held_out_and_long_ones_left_out():
+def test_rows_are_held_out_and_long_ones_dropped():
     rows = [AnnotatedSample(str(n), ROW.task, None, "x" * n, (), (), "", "", "") for n in range(20)]
     limit = len(encode(rows[9], LOADED)["input_ids"])
     data = encode_rows(rows, LOADED, held_out=0.2, most_tokens=limit, plain=False)

@@ -117,7 +117,7 @@ def test_the_view_has_what_the_sidebar_shows(tmp_path):
     assert view.solution is None
 
 
-def test_a_repair_names_what_it_repairs_and_a_solution_is_not_chosen_by_hand():
+def test_a_repair_names_its_origin():
     state = state_after(START, PLAN, *tried("1.1r1", round=1, repairs="1.1"), *tried("s1", subtask="solution"))
     repaired = view_of(state).subtasks[0].candidates[0]
     assert (repaired.round, repaired.repairs) == (1, "1.1")
@@ -143,7 +143,7 @@ def test_the_status_of_a_run(state, stopping, status):
 
 
 @pytest.mark.parametrize("what", ["retry", "choose"])
-def test_after_a_retry_the_later_subtasks_are_planned_again_and_keep_what_was_tried(what):
+def test_a_retry_plans_later_subtasks_again(what):
     running = CandidateProposed(Candidate("s1", "solution", "x"))
     state = state_after(*BEGUN, running, Steered(what, subtask="1", hint="smaller"))
     first, second, _ = state.planned
@@ -156,7 +156,7 @@ def test_after_a_retry_the_later_subtasks_are_planned_again_and_keep_what_was_tr
     assert (chosen.planned[0].selected.id, chosen.planned[0].selection.reasons) == ("1.1", ("by hand",))
 
 
-def test_a_skip_and_an_unknown_subtask_set_nothing_back():
+def test_skips_and_unknown_subtasks_reset_nothing():
     before = state_after(*BEGUN)
     for event in (Steered("skip", subtask="1"), Steered("retry", subtask="9")):
         assert fold(before, Record(99, before.now, event)) == before
@@ -193,7 +193,7 @@ def test_a_continuation_is_described(wanted, words, chosen):
     assert view_of(state, origin=words).origin == words
 
 
-def test_the_view_has_the_time_spent_waiting_for_the_user():
+def test_the_view_has_the_time_spent_waiting():
     waiting = state_after(START, PLAN, ReviewAsked())
     assert (view_of(waiting).waited, view_of(waiting).waiting_since) == (0.0, 1003.0)
     end = RunFinished(Verdict("unchecked", ""), None, Usage(seconds=4.0))
@@ -259,7 +259,7 @@ def test_cells_are_kept_in_order_and_numbered(live, audience):
     assert [message.seq for message in audience.of("cells")] == [1, 2, 3]
 
 
-def test_a_snapshot_says_what_the_engine_took_back_and_not_what_came_again(live):
+def test_a_snapshot_lists_finally_removed_cells(live):
     live.update_cells([change("insert", id, "anchor") for id in ("a", "b")])
     live.update_cells([change("remove", "a"), change("remove", "b"), change("insert", "a", "anchor")])
     live.dismiss(["a"])
@@ -272,7 +272,7 @@ def marked(id, status):
     return CellChange(action="insert", id=id, after="anchor", cell=cell)
 
 
-def test_what_was_under_way_when_the_engine_died_is_shown_as_interrupted(live, audience):
+def test_work_under_way_at_a_crash_is_interrupted(live, audience):
     live.update_cells([marked("a", "ok"), marked("b", "running"), change("insert", "c", "b")])
     live.update_state(RunState(failure="The engine ended unexpectedly."))
     [message] = [message for message in audience.of("cells") if message.seq == 2]
@@ -292,7 +292,7 @@ def test_an_insert_that_comes_twice_does_no_harm(live):
     assert cells(live) == ["a", "b"]
 
 
-def test_what_was_deleted_is_neither_sent_nor_a_place_to_follow(live, audience):
+def test_deleted_cells_are_not_sent_or_followed(live, audience):
     live.update_cells([change("insert", "a", "anchor"), change("insert", "b", "a")])
     live.dismiss(["a", "b"])
     live.update_cells([change("replace", "b", "a", "new")])
@@ -316,7 +316,7 @@ def test_cells_are_kept_while_nobody_listens(live, audience):
     assert audience.of("cells")[0].seq == 2
 
 
-def test_states_are_sent_now_and_then_and_the_last_one_always(live, audience):
+def test_states_are_sent_sometimes_and_at_the_end(live, audience):
     for number in range(200):
         live.update_state(RunState(activity=f"{number}."))
     with audience.news:
@@ -340,13 +340,13 @@ def test_only_an_exploration_can_be_steered(live, strategy, problem):
     assert apply_control(run, StopRun(run="r")) == "" and sent == [Stop()]
 
 
-def test_a_stop_is_sent_before_the_end_however_soon_that_comes(live, audience):
+def test_a_stop_is_sent_before_the_end(live, audience):
     relay = SimpleNamespace(send=lambda message: live.update_state(RunState(failure="It was stopped.")))
     Run(relay, live, RunState(), ExitStack(), display=lambda run: None).stop()
     assert [message.state.status for message in audience.messages] == ["stopping", "stopped"]
 
 
-def test_a_run_without_a_calling_cell_has_no_owner(audience):
+def test_a_run_without_calling_cell_has_no_owner(audience):
     live = LiveRun(audience, RunContext("k", None, None), RunState(), session="s")
     live.set_owner("tab")
     assert (live.owner, audience.messages) == ("", [])
@@ -399,7 +399,7 @@ def test_a_control_is_answered_on_its_comm(linked):
     assert Sent.all == [(browser_messages.CONTROL, "comm_msg", {"echo": {"type": "stop"}})]
 
 
-def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
+def test_internal_errors_are_not_seen_by_the_user(linked, caplog, capsys):
     def handle(data, answer):
         raise ValueError(data)
 
@@ -415,7 +415,7 @@ def test_nothing_that_goes_wrong_is_seen_by_the_user(linked, caplog, capsys):
     assert not [record for record in caplog.records if record.levelname != "DEBUG"]
 
 
-def test_the_events_comm_is_opened_again_and_never_closed_for_a_page_that_has_none(linked):
+def test_the_events_comm_is_reopened_and_never_closed(linked):
     """Issue 14, item 22: closing the old comm is an error in the console of a page that was reloaded."""
     linked.link.send({"lost": True})
     linked.link.open({"n": 1})
@@ -429,7 +429,7 @@ def test_the_events_comm_is_opened_again_and_never_closed_for_a_page_that_has_no
     assert browser_messages.CONTROL not in linked.manager.targets
 
 
-def test_pages_learn_that_the_extension_goes_away_and_may_connect_again(linked):
+def test_pages_learn_of_unloading_and_may_reconnect(linked):
     control(linked.manager, {}, "comm_open")
     linked.link.unregister()
     linked.link.register()
@@ -438,7 +438,7 @@ def test_pages_learn_that_the_extension_goes_away_and_may_connect_again(linked):
     assert Sent.all[-1] == (browser_messages.CONTROL, "comm_msg", {"echo": {"type": "hello"}})
 
 
-def test_a_front_end_that_knows_no_such_comm_says_so_by_closing_it(linked):
+def test_an_unknowing_front_end_closes_the_comm(linked):
     linked.link.open({})
     (events,) = linked.manager.comms
     linked.manager.comm_close(None, None, {"content": {"comm_id": events}})
@@ -469,7 +469,7 @@ def test_hello_is_answered_with_what_there_is(desk):
     assert Sent.all[-1][2]["reason"] == "hello"
 
 
-def test_a_trace_has_the_start_task_and_outcome_of_its_run(desk, tmp_path):
+def test_a_trace_has_start_task_and_outcome(desk, tmp_path):
     events = [replace(START, task=Task("Make a graph;\nthen count.", ("nx",))), PLAN]
     records = [Record(seq, 1000.0 + seq, event) for seq, event in enumerate(events, 1)]
     for name, known in (
@@ -484,7 +484,7 @@ def test_a_trace_has_the_start_task_and_outcome_of_its_run(desk, tmp_path):
     assert (traces["explorations/nx-1.ipynb"]["started"], traces["explorations/nx-1.ipynb"]["task"]) == (None, "")
 
 
-def test_what_goes_wrong_in_the_kernel_is_answered_too(linked):
+def test_errors_in_the_kernel_are_answered_too(linked):
     def folder():
         raise RuntimeError("no\nfolder")
 
@@ -518,7 +518,7 @@ def test_a_renamed_notebook_keeps_its_links(desk, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("noted", [True, False])
-def test_a_notebook_is_found_by_its_path_on_the_server(tmp_path, monkeypatch, noted):
+def test_a_notebook_is_found_by_its_server_path(tmp_path, monkeypatch, noted):
     """Issue 14, item 21: also where the server has not noted its root, if it was renamed in its folder."""
     monkeypatch.setattr(jupyter_server, "server_root", lambda: tmp_path if noted else None)
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "deep" / "first.ipynb"))
@@ -556,7 +556,7 @@ class News:
 
 
 @pytest.mark.parametrize("how", ["welcome", "snapshot", "opening"])
-def test_the_end_of_a_run_is_the_last_status_that_pages_receive(desk, linked, monkeypatch, how):
+def test_the_end_of_a_run_is_sent_last(desk, linked, monkeypatch, how):
     news = News(desk)
     if how == "opening":
         monkeypatch.setattr(linked.link, "open", news.send)
@@ -567,7 +567,7 @@ def test_the_end_of_a_run_is_the_last_status_that_pages_receive(desk, linked, mo
     assert news.all() == ["running", "failed"]
 
 
-def test_a_call_is_over_at_once_for_a_page_that_is_known_and_after_a_while_for_none(desk, monkeypatch):
+def test_a_call_waits_only_for_unknown_pages(desk, monkeypatch):
     wait = desk.announce_call("s")
     assert Sent.all[-1][2]["reason"] == "call"
     threading.Timer(0.01, answer_of, (desk, HELLO)).start()
@@ -578,7 +578,7 @@ def test_a_call_is_over_at_once_for_a_page_that_is_known_and_after_a_while_for_n
     assert Controls(None, folder=lambda: None).announce_call("s")() == ""
 
 
-def test_a_page_with_two_notebooks_on_one_kernel_is_there_for_both(desk):
+def test_one_page_serves_two_notebooks_on_a_kernel(desk):
     answer_of(desk, HELLO)
     answer_of(desk, {**HELLO, "session": "t"})
     assert (desk.announce_call("s")(), desk.announce_call("t")()) == ("tab", "tab")
@@ -586,7 +586,7 @@ def test_a_page_with_two_notebooks_on_one_kernel_is_there_for_both(desk):
     assert Sent.all[-1][2]["session"] == "s"
 
 
-def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, linked, monkeypatch):
+def test_a_closed_comm_ends_the_wait_for_pages(desk, linked, monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.ipython_extension.browser.browser_controls.HANDSHAKE_SECONDS", 3600)
     linked.desk.handle_events_closed = desk.handle_events_closed
     wait = desk.announce_call("s")
@@ -596,7 +596,7 @@ def test_a_call_waits_for_no_page_where_the_front_end_has_closed_the_comm(desk, 
     assert wait() == ""
 
 
-def test_nothing_is_sent_before_a_page_has_said_hello(desk):
+def test_nothing_is_sent_before_a_hello(desk):
     assert not desk.has_listeners
     assert answer_of(desk, {**HELLO, "version": browser_messages.VERSION + 1})["problem"]
     assert not desk.has_listeners
@@ -614,7 +614,7 @@ def test_nonsense_is_answered_in_one_sentence(desk, data):
     assert answer["request"] == (4 if data == {"request": 4} else 0)
 
 
-def test_the_solution_that_may_be_handed_over_is_in_the_view():
+def test_the_offered_solution_is_in_the_view():
     end = RunFinished(Verdict("unchecked", "It ran."), Solution("x = 1", "s1"), Usage(3, 10, 5, 1.0, 7))
     view = view_of(state_after(*BEGUN, end))
     assert (view.status, view.code, view.activity) == ("unchecked", "x = 1", "Unchecked. It ran.")

@@ -21,7 +21,7 @@ def as_the_magic_gets_it(shell, source):
 
 
 @pytest.mark.parametrize("case", json.loads(CASES.read_text("utf-8")), ids=lambda case: case["what"])
-def test_a_cell_of_the_page_is_parsed_as_it_was_entered(shell, case):
+def test_a_cell_is_parsed_as_entered(shell, case):
     line, task = split_call(*as_the_magic_gets_it(shell, case["source"]))
     call = parse_magic_line(line)
     assert (list(call.libraries), task.strip()) == (case["libraries"], case["task"])
@@ -31,7 +31,7 @@ def test_a_cell_of_the_page_is_parsed_as_it_was_entered(shell, case):
 
 
 @pytest.mark.parametrize("task", ["the task\nin lines", "don't", "a" + "\nb" * 3000])
-def test_quotes_that_are_not_closed_are_an_error_whatever_the_task_is(task):
+def test_unclosed_quotes_are_an_error(task):
     line, rest = split_call('x --check "assert a', task)
     assert rest == task
     with pytest.raises(UsageError, match="Close every quote"):

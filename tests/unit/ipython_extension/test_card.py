@@ -83,7 +83,7 @@ class Elements(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
 
-def test_the_card_of_a_run_that_ended_has_verdict_solution_output_and_cost():
+def test_an_ended_card_has_verdict_solution_and_cost():
     bundle = card(final(stream("the end\n")))
     for words in (bundle["text/plain"], nh3.clean(bundle["text/html"], tags=set())):
         assert "Solved." in words and "print('the end')" in words and "the end\n" in words.replace("6 tries", "\n")
@@ -92,7 +92,7 @@ def test_the_card_of_a_run_that_ended_has_verdict_solution_output_and_cost():
     assert bundle["text/plain"].index("print") < bundle["text/plain"].index("6 tries")
 
 
-def test_it_needs_no_list_of_what_was_tried_where_the_cells_stand_below():
+def test_it_lists_no_tries_above_their_cells():
     state = final(stream("the end\n"))
     assert "Load the graph" not in "".join(card(state).values())
     for words in card(state, cells=False).values():
@@ -113,7 +113,7 @@ def test_an_unchecked_result_can_be_looked_at(outcome, shown):
         assert "int: 3" not in words
 
 
-def test_during_a_run_it_has_the_step_and_the_latest_output():
+def test_during_a_run_it_has_step_and_output():
     seen = CandidateObserved("2.1r1", types.Observation("ok", text="45\n"))
     events = [seen if getattr(event, "candidate", "") == "2.1r1" else event for event in complete_events()]
     moments = list(states(recorded(events)))
@@ -138,7 +138,7 @@ def test_it_stays_the_same_while_nothing_happens():
     assert card(state, 1.0) == card(state, 100.0)
 
 
-def test_figures_and_tables_are_shown_and_long_texts_shortened():
+def test_figures_are_shown_and_long_texts_shortened():
     figure = {"output_type": "display_data", "data": {"image/png": PNG, "text/plain": "<Figure>"}, "metadata": {}}
     table = shown(text_html="<table><tr><td>a cell</td></tr></table>", text_plain="a  cell")
     page = card(final(figure, table, stream("line\n" * 500)))
@@ -151,7 +151,7 @@ def test_figures_and_tables_are_shown_and_long_texts_shortened():
     assert len(page) < 100_000 and "a table" in page
 
 
-def test_nothing_in_it_can_act_whatever_a_task_a_model_or_an_output_says():
+def test_nothing_in_it_can_act():
     start = started(HOSTILE, model=HOSTILE, environment=types.Environment("", "", "", HOSTILE, ""))
     start = replace(start, task=types.Task(HOSTILE, (HOSTILE,)))
     error = CandidateObserved("1.1", types.Observation("error", error=types.ErrorInfo(HOSTILE, HOSTILE)))
@@ -172,7 +172,7 @@ def test_nothing_in_it_can_act_whatever_a_task_a_model_or_an_output_says():
     assert not formulas(page)
 
 
-def test_it_has_the_colours_of_the_theme_and_a_live_region_where_no_page_has_one():
+def test_it_has_theme_colours_and_a_live_region():
     state = after(START, PLAN)
     page = card(state, in_page=False)["text/html"]
     assert 'role="status" aria-live="polite"' in page and "aria-live" not in card(state)["text/html"]
@@ -180,7 +180,7 @@ def test_it_has_the_colours_of_the_theme_and_a_live_region_where_no_page_has_one
 
 
 @pytest.mark.parametrize("in_page", [True, False])
-def test_an_error_is_marked_by_more_than_its_colour_and_announced(in_page):
+def test_an_error_is_marked_beyond_colour_and_announced(in_page):
     """Issue 14, item 24: it was shown in a neutral box."""
     begun = after(RUNNING[0], finished("stopped"))
     for state in (RunState(task=types.Task("", ("nx",))), begun):
@@ -222,7 +222,7 @@ def test_the_plan_and_its_candidates_are_followed():
     assert describe(first) == "4 tried: 1 failed, 1 ran, 1 duplicate, 1 no code; 1.2 carried forward"
 
 
-def test_many_candidates_are_counted_and_the_last_ones_shown():
+def test_many_candidates_are_counted():
     events = [event for n in range(1, 21) for event in (proposed(f"s{n}", "x"), failed(f"s{n}"))]
     state = after(START, *events, CandidateSelected(types.Selection("solution", "s2", ())))
     page = card(state, cells=False)["text/html"]
@@ -231,7 +231,7 @@ def test_many_candidates_are_counted_and_the_last_ones_shown():
     assert [f"s{n} failed</span>" in page for n in (1, 12, 13, 20)] == [False, False, True, True]
 
 
-def test_the_activity_is_the_subtask_by_its_position_and_at_last_the_solution():
+def test_the_activity_names_the_subtask_by_position():
     state = after(START, PLAN, SubtaskStarted("1", ()))
     assert state.activity == "Subtask 1 of 2: Make a graph"
     revised = planned("Make a graph", "Count edges", revision=1)
@@ -265,7 +265,7 @@ def test_the_headline_says_what_is_being_done(event, expected):
         ("stopped", "# not run as a whole: So it was.\nx = 1", "not finished"),
     ],
 )
-def test_only_a_program_that_did_not_fail_is_offered(outcome, code, status):
+def test_only_a_program_that_ran_is_offered(outcome, code, status):
     state = after(START, PLAN, proposed("s1", "x = 1"), finished(outcome, "x = 1", "s1", "So\nit was."))
     summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
     for ended in (state, with_summary(state, summary), with_summary(RunState(), summary)):
@@ -276,7 +276,7 @@ def test_only_a_program_that_did_not_fail_is_offered(outcome, code, status):
 
 
 @pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
-def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
+def test_what_ran_at_the_end_is_unfinished(outcome):
     state = after(*RUNNING)
     for ended in (after(finished(outcome, None), state=state), with_failure(state, "It was killed.", at=1050.0)):
         text, page = as_text(ended, 2000.0), card(ended, cells=False)["text/html"]
@@ -285,7 +285,7 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished(outcome):
         assert "[not finished]" in text and "1 tried: 1 not finished" in text
 
 
-def test_a_program_that_failed_its_check_is_distinguished_from_a_crash():
+def test_a_failed_check_differs_from_a_crash():
     unmet = CandidateObserved("s1", types.Observation("error", unmet="check"))
     state = after(START, PLAN, proposed("s1", "x"), proposed("s2", "x"), unmet, failed("s2"))
     assert describe(state.solution_section) == "2 tried: 1 ran, but its check failed, 1 failed"
@@ -298,14 +298,14 @@ def test_estimate_and_notices_are_shown():
         assert "about 1 call and 2,500 tokens expected" in words
 
 
-def test_the_reason_of_a_failure_names_the_trace_once():
+def test_the_reason_of_a_failure_names_the_trace():
     known = replace(after(START), trace="a/b.ipynb")
     message = headline(with_failure(known, "It was killed.", at=1050.0))
     assert message == "It was killed. The results so far are in a/b.ipynb; --resume continues from there."
     assert headline(with_failure(known, message, at=1050.0)) == message
 
 
-def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_time():
+def test_cost_adds_up_and_ends_as_the_runs():
     usage = {"prompt_tokens": 900, "completion_tokens": 100}
     state = after(START, called(**usage), PLAN, proposed("1.1", "x"), ran("1.1"))
     assert cost(state, 1001.0 + 75) == "1 min 15 s, 1 model call, 1,000 tokens, 1 execution"
@@ -313,7 +313,7 @@ def test_cost_adds_up_while_it_runs_and_is_the_runs_own_at_the_end_but_for_the_t
     assert cost(fold(state, Record(9, 1011.0, end)), 9999.0) == "10 s, 3 model calls, 15 tokens, 7 executions"
 
 
-def test_money_and_cached_tokens_are_shown_where_there_are_any():
+def test_money_and_cached_tokens_are_shown():
     usage = {"prompt_tokens": 900, "completion_tokens": 100, "cached_tokens": 600, "cost": 0.0125, "currency": "EUR"}
     start = replace(START, settings={"budget": {"cost": 2}})
     state = after(start, called(**usage), called(**usage), Estimated(9, 26_000, cost=0.5, currency="EUR"))
@@ -322,7 +322,7 @@ def test_money_and_cached_tokens_are_shown_where_there_are_any():
     assert run_view(state, RunContext("key", None, None)).cost == "0.0250 EUR of 2.00 EUR, 1,200 tokens cached"
 
 
-def test_time_that_it_waits_for_the_user_or_after_it_broke_off_does_not_count():
+def test_waiting_time_does_not_count():
     waiting = after(START, PLAN, ReviewAsked())
     assert cost(waiting, 1900.0).startswith("2 s,")
     went_on = fold(waiting, Record(4, 1903.0, Steered("replan")))
@@ -333,7 +333,7 @@ def test_time_that_it_waits_for_the_user_or_after_it_broke_off_does_not_count():
     assert cost(refused, 9999.0).startswith("2 s,")
 
 
-def test_the_end_of_a_run_shows_no_less_time_than_was_shown_before():
+def test_the_final_time_never_decreases():
     """Issue 14, item 20: the clock counted from the call, and the end from the engine's start."""
     end = RunFinished(types.Verdict("unchecked", ""), None, types.Usage(seconds=40.0))
     state = replace(after(START, PLAN), called_at=990.0)

@@ -40,7 +40,7 @@ def write(folder, name, task=TASK, *, at, settings=SETTINGS, outcome="unsolved",
     return path
 
 
-def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
+def test_the_newest_run_of_the_task_is_found(tmp_path):
     write(tmp_path, "old.ipynb", at=1000)
     assert find_recorded_run("", TASK.text, tmp_path).trace.name == "old.ipynb"
     write(tmp_path, "cut.journal.jsonl", at=2000)
@@ -53,7 +53,7 @@ def test_the_newest_run_of_the_task_is_found_whatever_form_it_has(tmp_path):
     assert find_recorded_run("", TASK.text, tmp_path).trace == torn.resolve()
 
 
-def test_a_named_pipe_among_the_traces_is_no_trace(tmp_path):
+def test_a_named_pipe_is_not_a_trace(tmp_path):
     """Issue 31, security 3: reading one would never end."""
     write(tmp_path, "old.ipynb", at=1000)
     for name in ("pipe.ipynb", "pipe.journal.jsonl"):
@@ -62,7 +62,7 @@ def test_a_named_pipe_among_the_traces_is_no_trace(tmp_path):
     assert [trace.path.name for trace in list_traces(tmp_path)] == ["old.ipynb"]
 
 
-def test_a_run_under_way_is_found_by_what_is_on_the_disk(tmp_path):
+def test_an_active_run_is_found_on_disk(tmp_path):
     (tmp_path / "explorations").mkdir()
     trace = Trace(tmp_path / "explorations" / "now.ipynb")
     for record in records_of([started(settings=SETTINGS, task=TASK)]):
@@ -90,7 +90,7 @@ def test_what_was_made_from_a_trace_is_none(tmp_path):
         find_recorded_run(str(export), "", tmp_path)
 
 
-def test_of_several_runs_of_a_task_the_resumable_run_of_the_cell_is_taken(tmp_path):
+def test_the_cells_resumable_run_is_taken(tmp_path):
     def found(**more):
         return find_recorded_run("", TASK.text, tmp_path, **more).trace.name
 
@@ -106,7 +106,7 @@ def test_of_several_runs_of_a_task_the_resumable_run_of_the_cell_is_taken(tmp_pa
     assert found(check=TASK.check) == "unsolved-resumed.ipynb", "it resumes the others and is solved"
 
 
-def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
+def test_a_trace_of_another_task_is_refused(tmp_path):
     path = str(write(tmp_path, "old.ipynb", at=1000))
     assert find_recorded_run(path, f" {TASK.text}", tmp_path).task == TASK
     with pytest.raises(
@@ -115,7 +115,7 @@ def test_another_task_below_the_name_of_a_trace_is_refused(tmp_path):
         find_recorded_run(path, "Another task altogether.", tmp_path)
 
 
-def test_a_trace_elsewhere_is_found_at_the_given_path_and_beside_it(tmp_path):
+def test_a_trace_elsewhere_is_found_by_path(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "here").mkdir()
     out = write(tmp_path / "there", "mine.ipynb", at=1000)
@@ -133,7 +133,7 @@ def test_a_trace_elsewhere_is_found_at_the_given_path_and_beside_it(tmp_path):
     )
 
 
-def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
+def test_what_the_line_omits_comes_from_the_run(tmp_path):
     found = find_recorded_run(str(write(tmp_path, "old.ipynb", at=1000)), "", tmp_path)
     call = found.complete(parse_magic_line("--resume --use extra"), {"df": 1})
     assert (call.libraries, call.uses) == (("networkx",), ("df", "extra"))
@@ -154,7 +154,7 @@ def test_what_the_line_leaves_out_is_that_of_the_run(tmp_path):
 
 
 @pytest.mark.parametrize("changed", [{"uses": None}, {"libraries": 7}, {"text": ["x"]}, {"check": {}}])
-def test_a_trace_whose_task_somebody_has_changed_beyond_reading_is_none(tmp_path, changed):
+def test_an_edited_unreadable_trace_is_ignored(tmp_path, changed):
     path = write(tmp_path, "t.journal.jsonl", at=1000)
     head, *rest = path.read_text().splitlines()
     record = json.loads(head)
@@ -197,7 +197,7 @@ def test_a_cell_with_out_resumes_the_existing_trace(tmp_path, ordered):
     assert resolve(*named.layers, environ={}).view.out == "explorations/mine.ipynb"
 
 
-def test_a_review_that_nobody_would_read_is_left_out_of_a_resumed_run(tmp_path, ordered):
+def test_a_resumed_run_skips_an_unreadable_review(tmp_path, ordered):
     write(tmp_path, "mine.ipynb", at=1000, settings={"exploration": {"review": True}})
     order = ordered("%%explora --resume explorations/mine.ipynb")
     assert not resolve(*order.layers, environ={}).exploration.review

@@ -73,14 +73,14 @@ def test_history_and_folder_are_one_list_without_doubles(explored):
     assert listed[3].path == str(explored.parent / "beside" / "c.ipynb")
 
 
-def test_a_trace_is_known_by_whatever_way_one_comes_to_it(explored):
+def test_a_trace_is_known_by_any_path(explored):
     (explored.parent / "way").symlink_to(explored / "mine")
     listed = past(explored.parent / "way", None)
     assert [one.task for one in listed] == ["Task <here>", "Task <there>", "Task <beside>", "Task <gone>"]
     assert [one.link for one in listed] == ["explorations/a b.ipynb", "", "", ""]
 
 
-def test_a_trace_that_was_moved_here_is_opened_where_it_is(explored):
+def test_a_trace_moved_here_is_opened_here(explored):
     facts = {"run_id": "gone", "verdict": {"outcome": "solved"}}
     moved = explored / "mine" / "explorations" / "moved.ipynb"
     moved.write_text(json.dumps({"cells": [], "metadata": {"exploracoder_jupyter": facts}}))
@@ -89,7 +89,7 @@ def test_a_trace_that_was_moved_here_is_opened_where_it_is(explored):
     assert (listed["Task <gone>"].link, listed["Task <gone>"].gone) == ("explorations/moved.ipynb", False)
 
 
-def test_what_was_made_from_a_trace_is_no_run(explored):
+def test_exports_of_a_trace_are_not_runs(explored):
     facts = {"run_id": "here", "verdict": {"outcome": "solved"}}
     for name in ("a b-selected.ipynb", "a copy.ipynb"):
         exported = explored / "mine" / "explorations" / name
@@ -142,7 +142,7 @@ def test_as_text_each_is_a_line(explored):
     assert lines[4:] == ["1 more"]
 
 
-def test_as_html_what_can_be_opened_is_a_link_and_nothing_is_markup(explored):
+def test_html_lists_link_and_escape(explored):
     html = as_html(past(explored / "mine", explored))
     assert '<a href="explorations/a%20b.ipynb">explorations/a b.ipynb</a>' in html
     assert '<a href="../theirs/explorations/b.ipynb">' in html
@@ -173,7 +173,7 @@ def test_the_root_is_what_the_server_has_noted(server, explored, monkeypatch):
     assert server_root() is None
 
 
-def test_a_link_leads_nowhere_outside_of_what_the_page_can_open(root):
+def test_a_link_stays_within_the_page(root):
     mine, theirs = root / "mine", root / "theirs" / "x.ipynb"
     assert Reach(mine, root).link(str(theirs)) == "../theirs/x.ipynb"
     assert Reach(mine, None).link(str(theirs)) == ""
@@ -192,7 +192,7 @@ def listed_traces(desk):
     return answers[0]["traces"]
 
 
-def test_a_page_does_not_list_again_the_runs_that_it_shows(server, explored):
+def test_a_page_lists_its_runs_once(server, explored):
     desk = Controls(None, folder=lambda: explored / "mine")
     for run, cell in (("there", "cell"), ("here", None)):
         state = RunState(started=started(run_id=run))

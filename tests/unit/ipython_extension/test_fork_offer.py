@@ -76,7 +76,7 @@ HIDDEN = {"In": NAMESPACE["In"], "open": open}
         ("twice", "assert twice(prices)", ["twice", "prices"]),
     ],
 )
-def test_the_variables_that_a_task_speaks_of_are_found_by_name_alone(task, check, names):
+def test_variables_of_a_task_are_found_by_name(task, check, names):
     assert find_mentioned(task, check, NAMESPACE, hidden=HIDDEN) == names
 
 
@@ -212,5 +212,5 @@ def test_a_credential_is_never_sent_by_itself(monkeypatch):
         ("%matplotlib inline\nprices = 1", []),
     ],
 )
-def test_the_variables_that_a_solution_replaces_are_those_that_it_binds_at_its_top_level(code, names):
+def test_replaced_variables_are_those_bound_at_top_level(code, names):
     assert find_replaced(code, NAMESPACE, hidden=HIDDEN) == names

@@ -50,7 +50,7 @@ class Engine(FailedEngine):
         self.fork_settled = threading.Event()
 
 
-def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tmp_path):
+def test_an_impossible_run_fails_in_cell_and_pages(tmp_path):
     """Issue 14, item 24: no engine is started, and cell and sidebar have the same words."""
     pages, screens = Pages(), []
 
@@ -69,7 +69,7 @@ def test_a_run_that_cannot_be_made_fails_at_once_in_the_cell_and_on_the_pages(tm
     assert screens[0].state.failure == pages.states[-1][1]
 
 
-def test_pages_are_sent_one_end_of_a_run_that_fails():
+def test_a_failing_run_ends_once_on_pages():
     """Issue 14, item 24: the cell showed "Stopped", the sidebar "Failed": the end was sent before why there was one."""
     pages = Pages()
     live = LiveRun(pages, RunContext("k", "c", None), RunState(), session="s")

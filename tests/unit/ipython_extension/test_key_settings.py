@@ -40,7 +40,7 @@ def test_without_an_endpoint_it_is_the_offline_model(config):
     assert "Key: none is set" in shown
 
 
-def test_a_saved_key_is_found_kept_private_and_not_shown(config):
+def test_a_saved_key_is_found_and_kept_private(config):
     assert save_key(f" {KEY}\n") == config == config_path()
     assert stat.S_IMODE(config.stat().st_mode) == 0o600
     assert read_secrets(environ={}).api_key.get_secret_value() == KEY
@@ -49,7 +49,7 @@ def test_a_saved_key_is_found_kept_private_and_not_shown(config):
     assert KEY not in shown
 
 
-def test_a_new_key_replaces_the_old_one_and_keeps_the_rest(config):
+def test_a_new_key_replaces_only_the_old_one(config):
     config.parent.mkdir()
     config.write_text('# mine\napi_key = "old"\n[endpoint]\nmodel = "m"  # api_key = no\n[other]\napi_key = "kept"\n')
     save_key('new"quoted"')
@@ -70,7 +70,7 @@ def test_a_broken_file_is_not_touched(config):
         save_key("  ")
 
 
-def test_a_variable_that_is_not_read_is_named_with_the_nearest(config):
+def test_an_unread_variable_gets_a_suggestion(config):
     """Issue 14, item 15: `%explora config` shows what has no effect."""
     shown = explain({}, {"EXPLORACODER_MODLE": "m"})
     assert "EXPLORACODER_MODLE is unknown and has no effect. Did you mean EXPLORACODER_MODEL?" in shown

@@ -34,17 +34,17 @@ def test_a_line_becomes_a_call():
         ("networkx", ("networkx",), None),
     ],
 )
-def test_a_run_is_resumed_by_its_cell_or_by_name(line, libraries, resume):
+def test_a_run_is_resumed_by_cell_or_name(line, libraries, resume):
     call = parse_magic_line(line)
     assert (call.libraries, call.resume, call.start, call.hint) == (libraries, resume, "", "")
 
 
-def test_a_cell_to_continue_from_comes_with_a_hint():
+def test_a_cell_to_continue_from_has_a_hint():
     call = parse_magic_line("--resume old.ipynb --from 2 --hint 'use scipy'")
     assert (call.start, call.hint) == ("2", "use scipy")
 
 
-def test_a_run_is_shown_again_by_its_trace_alone():
+def test_a_replay_needs_only_its_trace():
     call = parse_magic_line("--replay old.ipynb --delay recorded --out new.ipynb")
     assert (call.replay, call.delay, call.layer) == ("old.ipynb", "recorded", {"view": {"out": "new.ipynb"}})
     assert (parse_magic_line("--replay old.ipynb").delay, parse_magic_line("x").replay) == ("none", "")
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_one_sentence(line, sentence):
     assert "\n" not in str(caught.value)
 
 
-def test_a_check_or_a_setup_is_a_file_or_text(tmp_path, monkeypatch):
+def test_a_check_or_setup_is_file_or_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "check.py").write_text("assert f(1) == 2\n")
     assert parse_magic_line("x --check check.py").check == "assert f(1) == 2\n"
@@ -97,7 +97,7 @@ def test_a_check_or_a_setup_is_a_file_or_text(tmp_path, monkeypatch):
     assert parse_magic_line("x").setup == ""
 
 
-def test_the_command_line_has_no_options_of_the_magic_alone():
+def test_the_command_line_lacks_options_of_the_magic():
     parser = OptionParser(prog="jupyter explora run")
     add_options(parser, place="command")
     given = parser.parse_args(["--candidates", "2", "--out", "a.ipynb"])
@@ -108,7 +108,7 @@ def test_the_command_line_has_no_options_of_the_magic_alone():
         parser.parse_args(["--wait"])
 
 
-def test_a_line_says_where_experiments_start_and_how_they_are_confined():
+def test_a_line_sets_state_and_isolation():
     assert parse_magic_line("x --tests --preset quick").layer == {"exploration": {"tests": True, "preset": "quick"}}
     assert parse_magic_line("x --review").layer == {"exploration": {"review": True}}
     line = "x --state live --isolation require --pickle --gateway http://there:8888 --keep-files"
@@ -137,7 +137,7 @@ def test_the_guide_names_every_option():
     assert [option.flag for option in OPTIONS if option.places and f"`{option.flag}" not in guide] == []
 
 
-def test_a_repository_has_a_target_and_tests_instead_of_libraries(tmp_path):
+def test_a_repository_has_target_and_tests(tmp_path):
     call = parse_magic_line(f"--repo {tmp_path} --target a.py::A --tests tests/a.py --tests=tests/b.py --candidates 3")
     assert (call.repo, call.target, call.tests, call.test_command) == (
         str(tmp_path),
@@ -163,6 +163,6 @@ def test_a_repository_has_a_target_and_tests_instead_of_libraries(tmp_path):
         ("--repo nowhere-at-all --target a.py::A", "There is no folder"),
     ],
 )
-def test_options_of_a_repository_that_do_not_fit_are_refused(line, words):
+def test_unfitting_repository_options_are_refused(line, words):
     with pytest.raises(UsageError, match=words):
         parse_magic_line(line)

@@ -72,7 +72,7 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
         ("%explora config everything", "%explora config takes no arguments other than `key`."),
     ],
 )
-def test_what_is_wrong_is_one_sentence_without_a_traceback(shell, capsys, cell, sentence):
+def test_errors_are_one_sentence_without_a_traceback(shell, capsys, cell, sentence):
     shell.user_ns["handle"] = (item for item in "a generator")
     result = shell.run_cell(cell)
     assert isinstance(result.error_in_exec, UsageError)
@@ -94,7 +94,7 @@ def test_a_deleted_folder_is_named_in_a_sentence(shell, capsys, tmp_path, monkey
     assert capsys.readouterr().err.startswith("UsageError: The current folder has been deleted.")
 
 
-def test_braces_and_dollars_of_the_line_are_not_expanded(shell, capsys):
+def test_braces_and_dollars_of_the_line_stay(shell, capsys):
     shell.user_ns["name"] = "expanded"
     shell.run_cell("%%explora x --share {name}\ntask")
     assert "{name}" in capsys.readouterr().err
@@ -107,7 +107,7 @@ def test_commands_answer_before_there_is_a_run(shell, capsys, tmp_path, monkeypa
     assert capsys.readouterr().out
 
 
-def test_a_patch_is_applied_without_modules_of_the_users_folder_and_its_note_is_shown(monkeypatch):
+def test_applying_a_patch_imports_nothing_of_the_user(monkeypatch):
     started = []
 
     def finish(command, **_):

@@ -41,7 +41,7 @@ def test_values_defaults_and_what_takes_precedence_are_shown(written, monkeypatc
     assert (share.kind, share.choices) == ("choice", ["values", "schema", "none"])
 
 
-def test_a_file_that_does_not_exist_yet_is_no_problem_and_a_damaged_one_is(config):
+def test_a_damaged_file_is_reported(config):
     view = view_settings(1, {})
     assert (view.problem, view.key) == ("", "none") and view.settings
     config.parent.mkdir()
@@ -50,14 +50,14 @@ def test_a_file_that_does_not_exist_yet_is_no_problem_and_a_damaged_one_is(confi
     assert "cannot be read" in view.problem and KEY not in view.model_dump_json()
 
 
-def test_a_key_in_the_environment_is_named_by_its_variable(written, monkeypatch):
+def test_a_key_variable_is_named(written, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     view = view_settings(1, {})
     assert (view.key, view.key_variable) == ("environment", "OPENAI_API_KEY")
     assert KEY not in view.model_dump_json()
 
 
-def test_what_is_saved_is_written_and_the_rest_of_the_file_stays(written):
+def test_saving_keeps_the_rest_of_the_file(written):
     view = save({"endpoint.model": " qwen ", "budget.tokens": "", "budget.cost": "1.5", "exploration.candidates": "3"})
     assert not view.problem and not view.problems
     assert shown(view)["endpoint.model"][0] == "qwen" and shown(view)["budget.tokens"][0] == ""
@@ -92,7 +92,7 @@ def test_nothing_is_written_if_one_value_is_invalid(written):
     assert written.read_text() == FILE
 
 
-def test_removing_what_is_not_set_makes_no_file_and_no_section(config, written):
+def test_removing_the_unset_writes_nothing(config, written):
     save({"exploration.effort": "", "budget.tokens": ""})
     assert tomllib.loads(written.read_text()) == {
         "api_key": "old-key",
@@ -101,7 +101,7 @@ def test_removing_what_is_not_set_makes_no_file_and_no_section(config, written):
     }
 
 
-def test_a_key_is_written_for_its_owner_alone_and_never_answered(config):
+def test_a_key_is_written_privately_and_never_answered(config):
     view = save({}, key=f" {KEY} ")
     assert view.key == "file" and KEY not in view.model_dump_json()
     assert tomllib.loads(config.read_text()) == {"api_key": KEY}
@@ -110,7 +110,7 @@ def test_a_key_is_written_for_its_owner_alone_and_never_answered(config):
     assert tomllib.loads(config.read_text()) == {}
 
 
-def test_the_key_is_not_in_the_text_of_a_message():
+def test_the_key_is_not_in_messages():
     for kind in ("save_settings", "find_models", "try_model"):
         message = parse_control({"type": kind, "request": 1, "key": KEY, "model": "m"})
         assert isinstance(message.key, SecretStr) and KEY not in f"{message!r} {message} {message.model_dump_json()}"

@@ -86,12 +86,12 @@ def test_the_first_word_is_the_library(line, last, libraries, query):
         ("-k 10 degree -k 10", "degree"),
     ],
 )
-def test_without_a_library_the_last_one_is_searched_as_it_was(line, query):
+def test_the_last_library_is_searched_again_by_default(line, query):
     asked = parse_search_line(line, LAST)
     assert (asked.target, asked.query) == (LAST, query)
 
 
-def test_options_say_how_many_and_how_it_is_read():
+def test_options_set_count_and_reading():
     asked = parse_search_line("-k 3 mylib --kernel other what it does", LAST)
     assert (asked.target, asked.query, asked.k) == (
         SearchTarget("mylib", {"sandbox": {"kernel": "other"}}),
@@ -122,7 +122,7 @@ def test_a_wrong_line_is_explained(line, last, sentence):
     assert str(raised.value).startswith(sentence)
 
 
-def test_what_is_printed_as_json_is_read_whatever_else_is_there():
+def test_json_output_is_found_among_other_text():
     row = {"path": "lib.f", "signature": "(x)", "examples": ["f(1)", "f(2)"], "later": 1}
     found = parse_results(
         json.dumps({"query": "q", "results": [row, {"path": "lib.g"}], "libraries": [{"name": "lib"}]})
@@ -181,7 +181,7 @@ def test_a_docstring_is_prose_up_to_its_sections(ending):
     assert shown == "lib.f Do it.Really do it."
 
 
-def test_html_has_no_script_and_every_text_is_escaped():
+def test_html_has_no_script_and_escapes_texts():
     hostile = Hit(
         *(HOSTILE,) * 5,
         examples=(HOSTILE, HOSTILE),
@@ -202,7 +202,7 @@ def test_html_has_no_script_and_every_text_is_escaped():
     assert not formulas(results._repr_html_())
 
 
-def test_only_the_first_entry_is_unfolded_and_a_long_list_is_cut():
+def test_only_the_first_entry_is_unfolded():
     html = Results("q", tuple(Hit(f"lib.f{n}") for n in range(60)))._repr_html_()
     assert html.count("<details open>") == 1
     assert html.count("<details") == 50

@@ -26,7 +26,7 @@ def solution_heading(notebook):
     return next(cell.source for cell in notebook.cells if cell.source.startswith("### Solution"))
 
 
-def test_the_trace_names_them_in_words_and_in_its_metadata():
+def test_the_trace_names_them_in_words_and_metadata():
     notebook = render(run_with("a.csv", "out/b`<b>.png"))
     sentence = "The solution wrote 2 files, kept in <code>run.files</code>: <code>a.csv</code>, "
     assert sentence in solution_heading(notebook)
@@ -37,13 +37,13 @@ def test_the_trace_names_them_in_words_and_in_its_metadata():
     jsonschema.validate(metadata, {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
 
 
-def test_only_some_of_many_are_named_and_having_none_is_reported():
+def test_many_files_are_cut_and_none_is_reported():
     assert "<code>f19</code> and 5 more." in solution_heading(render(run_with(*(f"f{n}" for n in range(25)))))
     assert "The solution wrote no files." in solution_heading(render(run_with()))
     assert "wrote" not in solution_heading(render(recorded(complete_events())))
 
 
-def test_the_end_says_how_experiments_were_confined_and_where_they_started():
+def test_the_end_states_isolation_and_start():
     notebook = render(recorded(complete_events()))
     assert "- Isolation: bubblewrap; state fresh: Windows has no fork; branching: rerun" in notebook.cells[-1].source
 
@@ -60,7 +60,7 @@ def test_the_panel_shows_how_many_and_where():
     assert "The solution wrote" not in as_text(fold(RunState(), Record(1, 0.0, FilesKept("f", ()))), 0.0)
 
 
-def test_the_folder_beside_a_trace_is_a_new_one(tmp_path):
+def test_the_folder_beside_a_trace_is_new(tmp_path):
     trace = tmp_path / "run.ipynb"
     assert files_path(trace) == tmp_path / "run.files"
     (tmp_path / "run.files").mkdir()
@@ -106,7 +106,7 @@ def test_a_name_that_leads_elsewhere_is_not_followed(kept, tmp_path, name):
     assert list(into.iterdir()) == []
 
 
-def test_a_link_is_not_copied_and_a_file_in_the_way_of_a_folder_stays(kept, tmp_path):
+def test_links_are_not_copied_and_obstacles_stay(kept, tmp_path):
     into = tmp_path / "work"
     into.mkdir()
     (into / "out").write_text("mine")

@@ -61,7 +61,7 @@ def test_a_cell_that_does_nothing_sends_nothing(report):
     assert report("pass") is None
 
 
-def test_what_a_cell_runs_as_a_cell_is_part_of_it(report, shell):
+def test_nested_cells_are_part_of_a_cell(report, shell):
     def run_inside(code):
         cell = Cell(code)
         if code:  # IPython ends an empty cell without having begun it
@@ -77,7 +77,7 @@ def test_what_a_cell_runs_as_a_cell_is_part_of_it(report, shell):
     assert content["warnings"] == ["UserWarning: w"]
 
 
-def test_a_cell_that_was_never_ended_does_not_silence_the_next_one(report, shell):
+def test_an_unended_cell_does_not_silence_the_next(report, shell):
     shell.parent_header = {"msg_id": "lost"}
     shell.explora_cell_reporter._start_cell(Cell("lost"))
     shell.parent_header = {"msg_id": "next"}
@@ -110,7 +110,7 @@ def test_imports_come_last_with_one_line(report):
     assert len(changes[1]["summary"].splitlines()) == 2
 
 
-def test_values_beyond_the_total_budget_are_described_by_their_first_line(report):
+def test_values_beyond_the_budget_get_one_line(report):
     content = report("\n".join(f"v{number} = ['x' * 30] * 30 + [{number}]" for number in range(70)))
     summaries = [change["summary"] for change in content["changes"]]
     assert len(summaries) == 60
@@ -119,7 +119,7 @@ def test_values_beyond_the_total_budget_are_described_by_their_first_line(report
     assert summaries[-1] == "list: 31 items: str | int\n  ... more cut"
 
 
-def test_a_namespace_that_is_broken_costs_the_changes_only(report, shell):
+def test_a_broken_namespace_costs_only_the_changes(report, shell):
     class Broken(dict):
         def items(self):
             raise ValueError
@@ -139,7 +139,7 @@ def formats(shell, value):
     return data.get(LLM), data.get(SCHEMA)
 
 
-def test_displayed_values_have_a_text_for_a_model_and_its_schema_unless_they_are_short_and_plain(shell):
+def test_displayed_values_have_a_text_for_models(shell):
     install(shell)
     assert formats(shell, [1]) == ("list: 1 item: int\n  [1]", "list: 1 item: int")
     text, schema = formats(shell, "x" * 5000)
@@ -240,7 +240,7 @@ def test_many_different_records_are_counted_together(caught):
     assert logs[-1] == "and others (x80)"
 
 
-def test_a_hook_that_the_user_installed_meanwhile_stays_and_works(caught, monkeypatch):
+def test_a_hook_of_the_user_survives(caught, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
     caught.start()
     received, inner = [], warnings.showwarning
@@ -260,7 +260,7 @@ def test_a_hook_that_the_user_installed_meanwhile_stays_and_works(caught, monkey
     monkeypatch.undo()
 
 
-def test_what_is_put_back_in_a_later_cell_does_not_count_twice(caught, monkeypatch):
+def test_what_is_restored_later_counts_once(caught, monkeypatch):
     monkeypatch.setattr(warnings, "showwarning", lambda *_: None)
     caught.start()
     logging.captureWarnings(True)
@@ -292,7 +292,7 @@ def test_new_and_changed_files_are_reported(watched):
     assert watcher.stop() == ["old", "sub/new"]
 
 
-def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
+def test_a_full_folder_is_given_up(watched, monkeypatch):
     watcher, folder = watched
     monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 1)
     (folder / "new").write_text("x")
@@ -304,7 +304,7 @@ def test_a_folder_with_much_in_it_is_given_up(watched, monkeypatch):
 
 
 @pytest.mark.parametrize("times, expected", [(1, ["new"]), (2, [])])
-def test_a_folder_is_given_up_when_it_takes_long_more_than_once(watched, monkeypatch, times, expected):
+def test_a_repeatedly_slow_folder_is_given_up(watched, monkeypatch, times, expected):
     watcher, folder = watched
     monkeypatch.setattr(touched_files, "_MAX_SECONDS", -1)
     for _ in range(times):

@@ -15,7 +15,7 @@ def installed(folder, name, version, **notes):
 
 
 @pytest.mark.parametrize("backport", [False, True])
-def test_of_a_package_installed_twice_the_imported_one_is_reported(tmp_path, monkeypatch, backport):
+def test_of_duplicate_packages_the_imported_is_reported(tmp_path, monkeypatch, backport):
     if backport:
         pytest.importorskip("importlib_metadata")  # it finds distributions for `importlib.metadata` from then on
     installed(tmp_path / "mine", "Some_Thing", "1.0")
@@ -25,7 +25,7 @@ def test_of_a_package_installed_twice_the_imported_one_is_reported(tmp_path, mon
     assert describe_environment()["packages"] == ["Some_Thing==1.0"]
 
 
-def test_packages_from_no_index_are_reported_except_those_that_conda_built(tmp_path, monkeypatch):
+def test_packages_from_no_index_are_reported(tmp_path, monkeypatch):
     editable = '{"url": "file:///home/me/tides", "dir_info": {"editable": true}}'
     installed(tmp_path, "tides", "0.1", url=editable, installer="pip\n")
     installed(tmp_path, "Moon", "2.0", url='{"url": "https://x.example/moon.git", "vcs_info": {}}')

@@ -53,13 +53,13 @@ def test_the_object_whose_attribute_is_missing_comes_first(failed):
     assert "not shown" not in text
 
 
-def test_variables_of_the_failing_function_come_before_those_of_the_cells(failed):
+def test_variables_of_the_failing_function_come_first(failed):
     code = "def work():\n    sluice = make()\n    sluice.shut(1, 2)\nwork()"
     text = failed(code, make=Sluice, basin=Basin())
     assert [line.split()[0] for line in text.splitlines()] == ["tides.Sluice", "tides.basins.Basin"]
 
 
-def test_a_module_is_listed_only_where_it_lacks_the_attribute(failed):
+def test_a_module_is_listed_where_attributes_lack(failed):
     assert failed("tides.Lock", tides=TIDES) == "tides has: Basin"
     assert failed("1 / 0", tides=TIDES, kind=Basin) == ""
 

@@ -50,7 +50,7 @@ def report(cells, *codes):
     return cells.fail(*codes)["report"].splitlines()
 
 
-def test_a_frame_has_its_line_the_failing_expression_and_the_values_in_it(cells):
+def test_a_frame_has_line_expression_and_values(cells):
     code = "prices = [2]\nname = 'coffee'\ntotal = 1 + prices[name]"
     assert report(cells, code) == [
         "TypeError: list indices must be integers or slices, not str",
@@ -72,7 +72,7 @@ def test_functions_of_earlier_cells_are_the_users_own(cells):
     ]
 
 
-def test_libraries_are_counted_and_their_last_frame_is_named(cells):
+def test_libraries_are_counted_with_their_last_frame(cells):
     lines = report(cells, "G = nx.path_graph(3)\nnx.shortest_path(G, 0, 99)")
     assert lines[:2] == [
         "networkx.NodeNotFound: Target 99 is not in G",
@@ -83,7 +83,7 @@ def test_libraries_are_counted_and_their_last_frame_is_named(cells):
     assert len(lines) == 4
 
 
-def test_files_below_the_working_directory_are_the_users_own_unless_they_are_installed(cells, tmp_path, monkeypatch):
+def test_files_of_the_working_directory_are_the_users(cells, tmp_path, monkeypatch):
     home = tmp_path / "env" / "site-packages"
     home.mkdir(parents=True)
     (home / "theirs.py").write_text(LIBRARY)
@@ -122,7 +122,7 @@ class Rude:
     __class__ = property(lambda self: touched.append("__class__"))
 
 
-def test_values_run_none_of_their_code_in_this_process(cells):
+def test_values_run_no_code_in_this_process(cells):
     touched.clear()
     cells.namespace["rude"] = Rude()
     lines = report(cells, "rude + {}.clear()")
@@ -130,7 +130,7 @@ def test_values_run_none_of_their_code_in_this_process(cells):
     assert any(line.startswith("    rude: ") and "Rude" in line for line in lines)
 
 
-def test_attributes_and_items_of_names_are_shown_without_calling_descriptors(cells):
+def test_attributes_are_shown_without_calling_descriptors(cells):
     code = (
         "class Shop:\n    def __init__(self):\n        self.prices = {'tea': [2]}\n"
         "    @property\n    def computed(self):\n        print('asked')\n        return 1\n"
@@ -145,7 +145,7 @@ def test_a_value_that_cannot_be_unpacked_is_shown(cells):
     assert "    pairs: list [(1, 2, 3)]" in report(cells, "pairs = [(1, 2, 3)]\nfor a, b in pairs:\n    pass")
 
 
-def test_notes_and_causes_are_shown_each_with_its_own_frames(cells):
+def test_notes_and_causes_have_their_own_frames(cells):
     code = (
         "try:\n    {}['x']\nexcept KeyError as error:\n"
         "    late = ValueError('bad')\n    late.add_note('look at x')\n    raise late from error"
@@ -155,7 +155,7 @@ def test_notes_and_causes_are_shown_each_with_its_own_frames(cells):
     assert lines[-2:] == ["Caused by KeyError: 'x'", "  line 2 of the cell: {}['x']"]
 
 
-def test_the_exception_being_handled_is_shown_unless_it_was_suppressed(cells):
+def test_the_handled_exception_is_shown_unless_suppressed(cells):
     code = "try:\n    1 / 0\nexcept ZeroDivisionError:\n    raise ValueError('bad')"
     assert "Raised while handling ZeroDivisionError: division by zero" in report(cells, code)
     assert not any("Zero" in line for line in report(cells, code + " from None"))
@@ -176,14 +176,14 @@ def test_the_members_of_a_group_are_shown(cells):
     assert lines[-2:] == ["  Holds ValueError: x", "  Holds KeyError: 'k'"]
 
 
-def test_a_syntax_error_has_its_line_and_a_mark(cells):
+def test_a_syntax_error_has_line_and_mark(cells):
     failed = cells.fail("x = (1,\ny = 2 3")
     assert failed["report"].splitlines()[-2].strip() in ("x = (1,", "y = 2 3")
     assert failed["report"].splitlines()[-1].strip() == "^"
     assert failed["schema"].splitlines()[1:] == failed["report"].splitlines()[1:]
 
 
-def test_the_line_of_a_syntax_error_in_data_is_no_schema(cells):
+def test_a_syntax_error_in_data_is_not_schema(cells):
     failed = cells.fail("eval(SECRET)")
     assert SECRET in failed["report"] and "4711" not in failed["schema"]
 
@@ -278,7 +278,7 @@ def test_an_error_about_a_table_shows_its_columns(cells):
     assert "c29 int64 and 69 more" in wide["report"] and "c30" not in wide["report"]
 
 
-def test_keys_of_a_dictionary_are_shown_in_the_report_only(cells):
+def test_keys_of_a_dictionary_are_only_reported(cells):
     failed = cells.fail("prices = {'coffee': 1}\nprices['cofee']")
     assert "  Keys like it: 'coffee'" in failed["report"].splitlines()
     assert "'coffee'" not in failed["schema"] and failed["nearest"] == []

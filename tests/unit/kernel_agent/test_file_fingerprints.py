@@ -35,13 +35,13 @@ def site(tmp_path):
         lambda site: (site / "__editable___till_finder.py").write_text("MAPPING = {'till': '/srv'}\n"),
     ],
 )
-def test_a_folder_changes_with_what_can_be_imported_from_it(site, change):
+def test_a_folder_changes_with_its_importable_files(site, change):
     before = fingerprint(str(site))
     change(site)
     assert fingerprint(str(site)) != before
 
 
-def test_a_folder_is_the_same_whatever_else_is_written_there(site):
+def test_other_files_do_not_change_a_folder(site):
     before = fingerprint(str(site))
     for name in ("notes.ipynb", "data.csv", ".hidden", "__pycache__"):
         (site / name).write_text("")
@@ -66,7 +66,7 @@ def test_a_tree_changes_with_all_code_below(site, change):
     assert fingerprint(tree) != before[tree]
 
 
-def test_the_surroundings_are_the_interpreter_and_where_it_looks(site, monkeypatch):
+def test_the_surroundings_are_interpreter_and_search_path(site, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     found = import_environment()
     assert found[0] == sys.executable and found[1].endswith("pyvenv.cfg")

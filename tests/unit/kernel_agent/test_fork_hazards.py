@@ -53,7 +53,7 @@ def test_values_are_not_touched(before):
     assert new(before, {"rude": Rude(), "class": Rude, 3: Rude(), "module": sys}) == set()
 
 
-def test_an_open_thread_pool_refuses_until_it_is_shut_down(before):
+def test_an_open_thread_pool_refuses_until_shutdown(before):
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
         ((kind, _, what),) = new(before)
@@ -122,7 +122,7 @@ def test_a_lazy_module_stays_lazy(before, monkeypatch):
     assert new(before) == set()
 
 
-def test_both_ends_in_this_process_are_no_connection_to_elsewhere(before):
+def test_an_internal_connection_leads_nowhere(before):
     left, right = socket.socketpair()
     with left, right, socket.create_server(("127.0.0.1", 0)) as server:
         assert new(before) == set()
@@ -147,7 +147,7 @@ def folder_on_disk():
         yield Path(folder)
 
 
-def test_an_open_database_file_is_reported_unless_it_is_the_packages_own_record(before, folder_on_disk):
+def test_an_open_database_file_is_reported(before, folder_on_disk):
     own, path = folder_on_disk / "exploracoder_jupyter" / "history.sqlite", folder_on_disk / "data.db"
     own.parent.mkdir()
     connections = [sqlite3.connect(one) for one in (own, path)]

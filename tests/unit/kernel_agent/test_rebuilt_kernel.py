@@ -33,7 +33,7 @@ def is_open(descriptor):
     return True
 
 
-def test_the_line_of_a_fork_made_while_the_first_cell_begins_stays(begin):
+def test_a_forks_line_survives_the_first_cell(begin):
     ours, line = socket.socketpair()
     begin()
     rebuilt_kernel.close_own_descriptors(keep=[line.fileno()])
@@ -42,7 +42,7 @@ def test_the_line_of_a_fork_made_while_the_first_cell_begins_stays(begin):
     line.close()
 
 
-def test_a_number_that_means_something_else_by_now_is_left_alone(begin, tmp_path):
+def test_a_reused_number_is_left_alone(begin, tmp_path):
     ours, line = socket.socketpair()
     begin()
     number = line.fileno()

@@ -81,7 +81,7 @@ def test_source_is_found_without_an_import(jars, path, source):
     assert "jarslib" not in sys.modules
 
 
-def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
+def test_a_class_comes_without_docstrings(jars):
     assert source_code.find_source(["jarslib.inner.jar.Jar"]).splitlines()[1:3] == ["class Jar:", "    @overload"]
     assert source_code.find_source(["jarslib.inner.jar"]).splitlines()[1] == "from typing import overload"
 
@@ -94,7 +94,7 @@ def test_a_class_comes_without_docstrings_and_a_module_whole(jars):
         (["jarslib.paged.two"], "paged:\ndef two():\n    return 2"),  # a form feed ends no line
     ],
 )
-def test_the_first_path_that_has_a_source_is_taken(jars, paths, source):
+def test_the_first_path_with_source_is_taken(jars, paths, source):
     assert source_code.find_source(paths) == f"{USER_OWN}jarslib.{source}"
 
 
@@ -141,7 +141,7 @@ def test_packages_from_an_index_are_distinguished_from_others(installed, note, i
     assert source_code.find_source(["beans.fill"]) == f"{whose}beans:\ndef fill(): ..."
 
 
-def test_a_link_to_a_folder_of_the_users_is_followed(installed, tmp_path):
+def test_a_link_to_a_users_folder_is_followed(installed, tmp_path):
     folder = installed()
     (tmp_path / "peas.py").write_text("def pod(): ...\n")
     (folder / "peas.py").symlink_to(tmp_path / "peas.py")

@@ -181,7 +181,7 @@ class Odd:
 
 
 @pytest.mark.parametrize("value", [Odd(), [Odd()], {"k": Odd()}, type("Text", (str,), {})("x")])
-def test_what_cannot_be_carried_is_refused_by_name_and_type(value, tmp_path):
+def test_what_cannot_be_carried_is_named(value, tmp_path):
     with pytest.raises(VariableTransferError, match=r"'x' holds a .*, which cannot be sent"):
         carried(value, tmp_path)
 
@@ -195,7 +195,7 @@ def pickled(value, folder):
     return carried(value, folder, pickled=True)
 
 
-def test_with_leave_what_has_no_plain_form_is_pickled(tmp_path):
+def test_with_leave_special_values_are_pickled(tmp_path):
     pandas = pytest.importorskip("pandas")
     value = {"plain": (1, 2), "odd": [fractions.Fraction(1, 3), iter([3])]}
     back = pickled(value, tmp_path)
@@ -218,7 +218,7 @@ def test_what_no_pickle_carries_is_refused_by_name(value, why, tmp_path):
         pickled(value, tmp_path)
 
 
-def test_a_pickle_is_read_only_where_that_was_allowed(tmp_path):
+def test_a_pickle_is_read_only_where_allowed(tmp_path):
     dump(["x"], {"x": fractions.Fraction(1, 3)}, str(tmp_path), pickled=True)
     received = {}
     assert "pickles are not allowed" in load(str(tmp_path), received)["x"]

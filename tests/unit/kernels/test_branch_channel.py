@@ -11,7 +11,7 @@ from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
 
-async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
+async def test_a_message_has_descriptors_and_true_sender():
     ours, theirs = BranchChannel.pair()
     reads, writes = os.pipe()
     child = os.fork()
@@ -29,7 +29,7 @@ async def test_a_message_comes_with_its_descriptors_and_the_true_sender():
     theirs.close()
 
 
-async def test_orders_go_the_other_way_and_their_descriptors_are_not_inherited():
+async def test_orders_return_without_inherited_descriptors():
     ours, theirs = BranchChannel.pair()
     ours.send({"ask": "fork"}, [0])
     message, [descriptor] = fork_channel.receive(theirs)

@@ -29,7 +29,7 @@ def orders(tmp_path):
     return ForkRequestBuilder(launcher, snapshot, SandboxLevel("namespaces", overlay=True))
 
 
-def test_the_root_covers_the_machine_before_the_working_directory_is_shown(orders):
+def test_the_root_covers_the_machine_first(orders):
     order = orders.root(chdir=None)
     plan, after = order["plan"], order["after"]
     run = orders.launcher.folder
@@ -41,7 +41,7 @@ def test_the_root_covers_the_machine_before_the_working_directory_is_shown(order
     assert order["serve"] is False
 
 
-def test_a_branch_serves_on_a_connection_of_its_own(orders):
+def test_a_branch_serves_on_its_own_connection(orders):
     first, second = (orders.branch(number, Path(namespaces.BRANCH_HOME)) for number in (1, 2))
     assert first["connection"]["ip"].startswith(namespaces.BRANCH_HOME)
     assert first["connection"]["key"] != second["connection"]["key"]
@@ -49,7 +49,7 @@ def test_a_branch_serves_on_a_connection_of_its_own(orders):
     assert orders.home_of(first) == Path(namespaces.BRANCH_HOME)
 
 
-def test_below_full_isolation_homes_lie_within_one_another_and_stay_short(orders):
+def test_below_full_isolation_homes_nest_and_stay_short(orders):
     orders = replace(orders, level=SandboxLevel("landlock"))
     home = orders.home_of(orders.root(chdir=None))
     for generation in range(14):

@@ -8,7 +8,7 @@ from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import find_level
 
 
-def test_a_probe_that_does_not_end_does_not_weaken_the_isolation(tmp_path, monkeypatch):
+def test_an_unfinished_probe_keeps_the_isolation(tmp_path, monkeypatch):
     def run(command, timeout, **options):
         raise subprocess.TimeoutExpired(command, timeout)
 

@@ -30,7 +30,7 @@ class Rude:
     __class__ = property(lambda self: AssertionError)
 
 
-def test_names_are_in_the_order_of_their_last_mention():
+def test_names_are_ordered_by_last_mention():
     code = "a = 1\nb = a + c\ndef f(): return d\nfor e in b: a = e"
     assert notebook_names.mentioned_names(code) == ["c", "d", "f", "b", "e", "a"]
 
@@ -68,7 +68,7 @@ def test_changed_names_are_new_rebound_or_mutated(monkeypatch):
     ]
 
 
-def test_attributes_of_the_users_own_objects_are_compared_without_asking_them():
+def test_attributes_of_the_users_objects_are_compared_passively():
     class Own(Rude):
         __module__ = "__main__"
 
@@ -79,7 +79,7 @@ def test_attributes_of_the_users_own_objects_are_compared_without_asking_them():
     assert [one.name for one in changed_names.find_changes(before, namespace, "")] == ["own"]
 
 
-def test_what_the_code_mentions_is_compared_however_many_names_there_are(monkeypatch):
+def test_many_mentioned_names_are_all_compared(monkeypatch):
     monkeypatch.setattr(changed_names, "_SECONDS_OTHERS", 0)
     namespace = {"first": [1], "other": [1]} | {f"v{number}": [number] for number in range(100)}
     before = changed_names.take_snapshot(namespace, "first.append(2)")
@@ -93,7 +93,7 @@ def test_streams_lose_their_middle_and_count_it():
     assert content == {"name": "stdout", "text": "a" * 10 + "b" * 10, "cut": 80}
 
 
-def test_results_say_what_is_missing_and_lose_huge_images():
+def test_results_name_losses_and_drop_huge_images():
     data = {"text/plain": "a" * 100, "image/png": "i" * 1000, "text/html": "short"}
     bounded = bounded_output.bound_content("execute_result", {"data": data, "metadata": {}}, 20)["data"]
     assert bounded["text/plain"] == "a" * 10 + "\n... [80 characters cut] ...\n" + "a" * 10

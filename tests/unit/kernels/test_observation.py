@@ -70,7 +70,7 @@ def test_where_an_endless_cell_was_is_observed():
     assert (error.name, error.report) == ("Timeout", "KeyError: 'x'")
 
 
-def test_texts_for_models_are_in_the_text_and_not_among_the_outputs():
+def test_texts_for_models_are_not_outputs():
     data = {"text/plain": "<G>", "text/llm+plain": "3 nodes of G: 'a'", SCHEMA_MIME: "3 nodes"}
     collector = collect(("stream", {"name": "stdout", "text": "a"}), ("execute_result", {"data": data}))
     observation = build_observation(ExecutionResult("finished", {"status": "ok"}), collector, timeout=3)

@@ -38,7 +38,7 @@ def test_neighbouring_streams_are_joined_and_others_kept_apart():
     assert [output["text"] for output in collector.outputs()] == ["a\nb\n", "w\n", "c"]
 
 
-def test_head_and_tail_are_kept_and_the_rest_is_counted():
+def test_head_and_tail_are_kept():
     collector = collect(*(("stream", stream(f"{number:04}")) for number in range(1000)), budget=80)
     text = "".join(output["text"] for output in collector.outputs())
     assert text.startswith("0000000100020003")
@@ -48,7 +48,7 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted():
 
 
 @pytest.mark.parametrize("sizes", [(500,), (30, 500), (10, 10, 500, 10), (81,), (40, 41)])
-def test_what_is_kept_and_what_is_cut_add_up(sizes):
+def test_what_is_kept_and_cut_adds_up(sizes):
     collector = collect(*(("stream", stream("x" * size)) for size in sizes), budget=80)
     kept = sum(output["text"].count("x") for output in collector.outputs())
     assert kept == 80
@@ -65,7 +65,7 @@ def test_a_flood_is_distinguished_from_much_output():
     assert collect(("stream", stream("x" * 17_000))).flooded
 
 
-def test_results_lose_their_number_and_displays_are_updated_in_place():
+def test_results_lose_numbers_and_displays_update():
     shown = {"data": {"text/plain": "old"}, "metadata": {}, "transient": {"display_id": "d"}}
     collector = collect(
         ("display_data", shown),
@@ -101,7 +101,7 @@ DID = {
 }
 
 
-def test_what_a_cell_did_is_taken_out_of_the_outputs():
+def test_reports_of_a_cell_leave_the_outputs():
     collector = collect(("display_data", {"data": {CELL_MIME: DID}}))
     assert collector.outputs() == ()
     did = collector.outcome
@@ -117,7 +117,7 @@ ODD = [None, 3, "text", [], [[]], {"name": 1}, {"name": "x"}, float("nan"), True
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
 @pytest.mark.parametrize("key", [None, *DID])
-def test_what_is_malformed_in_it_is_left_out_and_the_rest_kept(key, odd):
+def test_malformed_parts_are_left_out(key, odd):
     sent = odd if key is None else {**DID, key: odd}
     collector = collect(("display_data", {"data": {CELL_MIME: sent}}), ("stream", stream("x")))
     did = collector.outcome
@@ -162,7 +162,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("message", LONG.values(), ids=LONG)
-def test_no_message_is_kept_beyond_a_few_times_the_budget(message):
+def test_no_message_exceeds_the_budget_much(message):
     collector = collect(("display_data", rich({"text/plain": "x"}, **SHOWN)), message)
     kept = json.dumps([collector.outputs(), asdict(collector.outcome)])
     assert len(kept) < 100_000
@@ -178,7 +178,7 @@ def test_many_updates_together_are_bounded():
     assert len(json.dumps(collector.outputs())) < 20_000
 
 
-def test_an_image_larger_than_the_budget_is_kept_and_one_that_is_too_large_leaves_a_note():
+def test_a_large_image_is_kept_or_noted():
     collector = collect(("display_data", rich({"image/png": "i" * 3000})), budget=1000)
     assert len(collector.outputs()[0]["data"]["image/png"]) == 3000
     collector.add("display_data", rich({"image/png": "i" * 500_000}))
@@ -197,7 +197,7 @@ TRACEBACK = [
 ]
 
 
-def test_a_traceback_keeps_user_code_and_the_last_library_frame():
+def test_a_traceback_keeps_user_code():
     assert short_traceback(TRACEBACK).splitlines() == [
         "KeyError (most recent call last)",
         "Cell In[1], line 2",
@@ -225,7 +225,7 @@ def test_the_text_prefers_what_is_meant_for_models():
     assert shown_text(collector.outputs()) == "100%\ndone\nframe 3x4"
 
 
-def test_the_schema_has_the_amount_printed_and_results_without_values():
+def test_the_schema_has_amounts_without_values():
     collector = collect(
         ("stream", stream("patient 4711\nill\n")),
         ("execute_result", {"data": {"text/plain": "4711", SCHEMA_MIME: "frame 3x4"}, "metadata": {}}),
@@ -235,7 +235,7 @@ def test_the_schema_has_the_amount_printed_and_results_without_values():
     assert schema_text(collector.outputs()) == "[printed 16 characters in 2 lines]\nframe 3x4"
 
 
-def test_a_long_text_says_how_much_is_left_out():
+def test_a_long_text_says_what_is_omitted():
     text = cut_middle("a" * 600 + "b" * 900, 100)
     assert text == "a" * 60 + "\n[... 1,400 characters left out ...]\n" + "b" * 40
 
@@ -253,7 +253,7 @@ def summary_and_plain(summary, plain):
         ("Rate: 5", "Rate -5"),
     ],
 )
-def test_a_short_text_that_says_more_is_shown_beside_the_summary(summary, plain):
+def test_a_short_informative_text_joins_the_summary(summary, plain):
     assert shown_text(summary_and_plain(summary, plain)) == f"{summary}\n{plain}"
 
 
@@ -271,5 +271,5 @@ def test_a_short_text_that_says_more_is_shown_beside_the_summary(summary, plain)
         ("list: 9 items", "x" * 401),
     ],
 )
-def test_a_text_that_is_long_or_says_the_same_is_not(summary, plain):
+def test_a_long_or_repeating_text_does_not(summary, plain):
     assert shown_text(summary_and_plain(summary, plain)) == summary

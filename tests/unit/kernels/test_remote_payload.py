@@ -6,7 +6,7 @@ import sys
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 
 
-def test_the_archive_is_imported_even_where_the_package_is_installed(tmp_path):
+def test_the_archive_precedes_an_installed_package(tmp_path):
     archive = write_agent_archive(tmp_path / "kernel_agent.zip")
     program = f"import sys; sys.path.insert(0, {str(archive)!r}); import exploracoder_jupyter.kernel_agent as it; "
     done = subprocess.run([sys.executable, "-c", f"{program}print(it.__file__)"], capture_output=True, text=True)

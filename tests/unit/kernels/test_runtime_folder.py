@@ -83,7 +83,7 @@ def test_a_decoy_of_another_user_is_left_alone(temporary, victim, name, lock):
 
 
 @pytest.mark.parametrize("name", ["xplora-{uid}", "xplora-{uid}-1", "xplora-abcdefgh"])
-def test_a_link_to_the_users_folder_is_not_followed(temporary, victim, name):
+def test_a_link_to_a_users_folder_is_ignored(temporary, victim, name):
     before = content(victim)
     (temporary / name.format(uid=os.geteuid())).symlink_to(victim)
     with open_run_folder() as run:
@@ -161,7 +161,7 @@ def test_a_folder_swapped_meanwhile_empties_no_other(tmp_path, victim):
     assert content(victim) == before
 
 
-def test_runs_that_begin_and_end_at_once_all_have_a_folder(temporary):
+def test_simultaneous_runs_all_have_a_folder(temporary):
     """The last one removes the folder that they share."""
 
     def begin(_):

@@ -54,7 +54,7 @@ SECRETIVE = "variables look like credentials (api_key, a, b); --state live inclu
         ({}, FULL, live(secretive=["api_key", "a", "b", "c"]), f"fresh: {SECRETIVE}", True),
     ],
 )
-def test_the_choice_is_what_is_safe_and_says_why(settings, level, kernel, state, forks):
+def test_the_choice_is_safe_and_gives_its_reason(settings, level, kernel, state, forks):
     choice = choose_siblings(Sandbox(**settings), level[0], kernel, bubblewrap=level[1])
     assert (choice.state, choice.fork) == (state, forks)
 

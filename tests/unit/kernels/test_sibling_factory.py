@@ -18,7 +18,7 @@ class Launcher:
 
 
 @pytest.mark.parametrize("error", [FULL, shutil.Error([("a", "b", str(FULL))])], ids=["one file", "a folder"])
-async def test_a_full_disk_is_an_error_of_ours_and_leaves_nothing(tmp_path, monkeypatch, error):
+async def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, error):
     def copy(snapshot, folder, symlinks):
         folder.mkdir()
         raise error

@@ -36,7 +36,7 @@ def test_the_environment_is_an_allow_list_without_secrets():
 
 
 @pytest.mark.parametrize("outer", ["home", "/"])
-def test_an_interpreter_below_home_is_needed_though_home_or_the_root_is_on_its_path(tmp_path, monkeypatch, outer):
+def test_an_interpreter_below_home_is_needed(tmp_path, monkeypatch, outer):
     home = tmp_path / "home"
     packages = home / ".venv" / "lib"
     packages.mkdir(parents=True)
@@ -45,7 +45,7 @@ def test_an_interpreter_below_home_is_needed_though_home_or_the_root_is_on_its_p
     assert needed == (packages,)
 
 
-def test_credentials_are_found_below_home_and_where_variables_point(tmp_path, monkeypatch):
+def test_credentials_are_found_at_home_and_by_variables(tmp_path, monkeypatch):
     (tmp_path / ".ssh").mkdir()
     (tmp_path / "real").mkdir()
     (tmp_path / ".aws").symlink_to("real")
@@ -78,7 +78,7 @@ def test_credentials_that_variables_name_are_hidden(tmp_path, variable):
     assert path in hidden_paths({variable: str(tmp_path / Path(NAMED[variable]).parts[0])})
 
 
-def test_neither_a_home_nor_a_device_is_hidden_because_a_variable_names_it(tmp_path):
+def test_a_variable_hides_neither_home_nor_device(tmp_path):
     (tmp_path / "one").touch()
     (tmp_path / "two").touch()
     given = {
@@ -114,7 +114,7 @@ def test_later_mounts_lie_over_earlier_ones():
     assert command[-2:] == ["--", "python"]
 
 
-def test_what_is_hidden_stays_hidden_below_what_must_stay_readable():
+def test_hidden_paths_stay_hidden_below_readable_ones():
     """An import path that holds a home folder, as a clone in `/tmp` does, must not bare its credentials."""
     clone, home, venv = Path("/tmp/clone"), Path("/tmp/clone/home"), Path("/tmp/clone/home/.config/venv")
     hidden = (home / ".ssh", home / ".config")
@@ -125,7 +125,7 @@ def test_what_is_hidden_stays_hidden_below_what_must_stay_readable():
         assert all(shown < command.index(str(path)) < command.index(str(venv)) for path in hidden)
 
 
-def test_without_mounts_the_program_is_started_as_it_is():
+def test_without_mounts_the_program_starts_unchanged():
     view = FileView(Path("/w"), Path("/c"), Path("/t"))
     assert Isolation("limits").command(["python", "x"], view) == ["python", "x"]
 
@@ -148,7 +148,7 @@ def project(tmp_path):
     return source
 
 
-def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
+def test_a_snapshot_copies_or_borrows_everything(project, tmp_path):
     snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1)
     copied = {str(path.relative_to(snapshot.folder)) for path in snapshot.folder.rglob("*")}
     assert copied == {"a.py", "deep", "deep/b.py", "link.py"}
@@ -160,7 +160,7 @@ def test_a_snapshot_copies_what_fits_and_borrows_the_rest(project, tmp_path):
     ).exists()
 
 
-def test_credentials_of_a_project_are_neither_copied_nor_borrowed(project, tmp_path):
+def test_credentials_of_a_project_are_not_copied(project, tmp_path):
     secret = (".env.local", ".envrc", "deep/.env", ".vault-token", ".aws/credentials", "credentials.json")
     for name in (*secret, "env/.env", ".git/modules/sub/config"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def test_a_key_that_is_named_is_copied(project, tmp_path):
     assert {path.name for path in snapshot.hidden} == {"config", "d.pem"}
 
 
-def test_where_nothing_can_be_mounted_no_path_of_a_copy_leads_to_the_original(project, tmp_path):
+def test_no_copied_path_leads_to_the_original(project, tmp_path):
     (project / "elsewhere").symlink_to(tmp_path)
     (project / "again.py").symlink_to(project / "a.py")
     snapshot = take_snapshot(project, tmp_path / "copy", most_mb=1, borrow=False)

@@ -54,7 +54,7 @@ def is_visible(files, path, workdir):
     return True
 
 
-def test_of_the_home_folder_only_what_experiments_need_is_visible(home):
+def test_only_needed_parts_of_home_are_visible(home):
     """Issue 14, item 5: an allow-list in place of a list of known credentials."""
     workdir = home / "project/notebooks"
     files = look(home, workdir, needed=[home / "lib/python"])
@@ -88,7 +88,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("workdir, options, shown", SHOWN.values(), ids=SHOWN)
-def test_more_is_visible_if_it_is_given_or_the_home_is_worked_in(home, workdir, options, shown):
+def test_given_paths_are_visible(home, workdir, options, shown):
     (home / ".git").mkdir()
     given = {**options, "needed": [home / name for name in options.get("needed", ())]}
     given["environ"] = {name: value.format(home=home) for name, value in options.get("environ", {}).items()}
@@ -97,7 +97,7 @@ def test_more_is_visible_if_it_is_given_or_the_home_is_worked_in(home, workdir, 
     assert {name for name in asked if is_visible(files, home / name, home / workdir)} == set(shown)
 
 
-def test_a_cache_folder_elsewhere_is_covered_like_the_home(home, tmp_path):
+def test_a_cache_elsewhere_is_covered_like_home(home, tmp_path):
     """Issue 31, item 10: libraries write there at their import."""
     cache, workdir = tmp_path / "scratch/cache", home / WORKDIR
     for name in ("huggingface/hub/weights", "pip/http", "huggingface/token"):
@@ -140,19 +140,19 @@ def test_private_files_in_sources_are_hidden(home, way):
     assert hidden == {project / "id_rsa", project / ".env", project / ".git/fsmonitor"}
 
 
-def test_a_home_that_does_not_exist_is_not_covered(home):
+def test_a_missing_home_is_not_covered(home):
     """As that of an account for services: there is no place to mount anything at."""
     assert home / "none" not in look(home / "none", home / "project").covered
 
 
-def test_an_error_that_names_a_file_experiments_do_not_see_is_explained(home):
+def test_an_error_about_an_invisible_file_is_explained(home):
     files = look(home, home / "project/notebooks")
     for path in (str(home / "datasets/table.csv"), "../../datasets/table.csv"):
         error = ErrorInfo("FileNotFoundError", f"[Errno 2] No such file or directory: '{path}'")
         assert "--allow-read" in add_hidden_file_note(Observation("error", error=error), files).note
 
 
-def test_an_error_that_names_a_key_of_the_project_is_explained(home):
+def test_an_error_about_a_project_key_is_explained(home):
     """Issue 31, security 7: what is recognized by its content can be meant."""
     workdir = home / "project/notebooks"
     (workdir / "server.key").write_text("0f8a2b6c4d1e")
@@ -169,7 +169,7 @@ def test_missing_and_secret_files_get_no_note(home, path):
     assert add_hidden_file_note(Observation("error", error=error), files).note == ""
 
 
-def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
+def test_a_temporary_home_needs_no_own_mount():
     """Issue 14, item 11: there is nothing to hide in a private `/tmp`, and no place to mount it at."""
     home = Path("/tmp/home")
     view = FileView(
@@ -188,7 +188,7 @@ def test_a_home_in_the_folder_for_temporary_files_needs_no_mount_of_its_own():
     assert targets.index("/tmp") < targets.index(str(home / "work"))
 
 
-def test_a_covered_home_lies_under_what_is_shown_in_it():
+def test_a_covered_home_lies_under_its_shown_parts():
     home = Path("/home/me")
     view = FileView(
         home / "work", Path("/x/work"), Path("/x/tmp"), readable=(home / "lib", Path("/opt")), covered=(home,)
@@ -201,6 +201,6 @@ def test_a_covered_home_lies_under_what_is_shown_in_it():
 
 
 @pytest.mark.parametrize("name", ["project/notebooks", "letters"])
-def test_credentials_in_the_working_directory_are_known_in_a_project_and_elsewhere(home, name):
+def test_credentials_in_any_working_directory_are_known(home, name):
     (home / name / ".env.local").touch()
     assert home / name / ".env.local" in look(home, home / name).private

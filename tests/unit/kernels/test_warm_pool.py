@@ -49,7 +49,7 @@ async def pool_of(workshop, **options):
         await pool.close()
 
 
-async def test_it_warms_up_and_refills_and_gives_each_its_own():
+async def test_it_warms_up_refills_and_hands_out():
     workshop, taken = Workshop(), []
     async with pool_of(workshop, size=2) as pool:
         assert len(workshop.made) == 2
@@ -66,7 +66,7 @@ async def test_it_warms_up_and_refills_and_gives_each_its_own():
     assert len(workshop.disposed) == len(workshop.made) - 7
 
 
-async def test_a_failed_start_raises_only_for_those_who_wait():
+async def test_a_failed_start_raises_only_for_waiters():
     async with pool_of(workshop := Workshop(failures=2), size=2) as pool:
         assert workshop.failures == 0
         assert (await pool.take()).is_alive
@@ -75,14 +75,14 @@ async def test_a_failed_start_raises_only_for_those_who_wait():
             await pool.take()
 
 
-async def test_one_that_died_in_the_pool_is_not_handed_out():
+async def test_one_that_died_is_not_handed_out():
     async with pool_of(workshop := Workshop(), size=1) as pool:
         workshop.made[0].is_alive = False
         assert (await pool.take()).is_alive
     assert workshop.made[0] in workshop.disposed
 
 
-async def test_those_left_over_are_ended_at_the_same_time():
+async def test_leftovers_are_ended_simultaneously():
     class Slow(Workshop):
         async def dispose(self, sibling):
             self.disposed.append(sibling)
@@ -94,7 +94,7 @@ async def test_those_left_over_are_ended_at_the_same_time():
     assert len(workshop.disposed) == 3
 
 
-async def test_what_is_expected_is_started_ahead_and_not_replaced_when_it_is_taken():
+async def test_expected_ones_are_started_ahead_once():
     async with pool_of(workshop := Workshop()) as pool:
         pool.expect(3)
         await settle()
@@ -109,7 +109,7 @@ async def test_what_is_expected_is_started_ahead_and_not_replaced_when_it_is_tak
         await pool.take()
 
 
-async def test_one_that_is_started_while_the_pool_is_closed_is_ended():
+async def test_one_started_during_closing_is_ended():
     async with anyio.create_task_group() as tasks:
         workshop = Workshop()
         pool = WarmPool(tasks, workshop.start, workshop.dispose, size=1)
@@ -118,7 +118,7 @@ async def test_one_that_is_started_while_the_pool_is_closed_is_ended():
     assert len(workshop.made) == len(workshop.disposed) == 1
 
 
-async def test_a_start_ahead_that_fails_when_a_caller_arrives_does_not_leave_the_caller_waiting():
+async def test_a_failing_early_start_leaves_no_caller_waiting():
     workshop, fails = Workshop(), anyio.Event()
 
     async def start():

@@ -27,7 +27,7 @@ def copied(places, most_mb=1):
     return copy_written(work, snapshot, folder, most_mb=most_mb)
 
 
-def test_new_and_changed_files_are_copied_and_others_are_not(places):
+def test_new_and_changed_files_are_copied(places):
     _, work, folder = places
     (work / "data" / "touched.csv").write_text("b\n")
     (work / "data" / "grown.csv").write_text("C\n")
@@ -59,7 +59,7 @@ def test_links_and_special_files_stay_behind(places, tmp_path):
     assert [path.name for path in folder.rglob("*")] == ["plain"]
 
 
-def test_what_does_not_fit_stays_behind_and_leaves_no_half(places):
+def test_what_does_not_fit_is_not_half_copied(places):
     _, work, folder = places
     (work / "large").write_bytes(bytes(900_000))
     (work / "larger").write_bytes(bytes(950_000))
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_text_stays_behind(places):
     assert copied(places) == ()
 
 
-def test_a_folder_of_that_name_is_not_written_into(places):
+def test_a_folder_of_that_name_stays_untouched(places):
     _, work, folder = places
     folder.mkdir()
     (folder / "new").write_text("mine")

@@ -41,7 +41,7 @@ def test_the_best_answer_comes_first(index):
     assert search(index, "where is my parcel by its number, with shop.ship")[0] == "shop.ship", "it is named"
 
 
-def test_search_gives_at_most_k_and_only_what_is_near_at_all(index):
+def test_search_returns_at_most_k_related_apis(index):
     assert len(search(index, "goods in the cart", 2)) == 2
     assert search(index, "xylophone") == search(index, "") == search(index, "cart", 0) == []
 
@@ -61,7 +61,7 @@ def test_an_index_of_almost_nothing_works(size):
     )
 
 
-def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api():
+def test_aliases_parameters_and_mentions_find_an_api():
     apis = (
         api("m.Mapper", "Apply a thing.", aliases=("m.Pipe.transform",)),
         api("m.dump", "Put it out.", parameters=(Parameter("gap", about="How wide the indentation is."),)),
@@ -75,7 +75,7 @@ def test_words_of_aliases_parameters_and_of_others_that_point_to_it_find_an_api(
     assert set(search(index, "serialize as text", 2)) == {"m.dump", "m.load"}
 
 
-def test_an_api_is_found_by_words_that_its_documentation_does_not_have():
+def test_words_absent_from_documentation_find_an_api():
     apis = (
         api("m.prune", "Delete the rows that hold nothing."),
         api("m.load", "Read a table from a file."),
@@ -95,7 +95,7 @@ def test_a_search_for_several_queries_serves_each(index):
     assert found() == found("xylophone") == found("sort", k=0) == []
 
 
-def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_does_not():
+def test_a_namesake_with_the_same_text_waits():
     apis = (
         api("m.Frame.swap", "Swap values of the frame."),
         api("m.Column.swap", "Swap values of the column."),
@@ -106,7 +106,7 @@ def test_a_namesake_that_says_the_same_waits_and_one_that_says_something_else_do
     assert found[2] == "m.Text.swap" and found[3] in ("m.Frame.swap", "m.Column.swap")
 
 
-def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
+def test_the_prior_prefers_mentioned_and_shallow_apis():
     likely = dict(zip((api.path for api in SHOP), prior(SHOP), strict=True))
     assert max(likely, key=likely.get) == "shop.total"
     assert likely["shop.ship"] > likely["shop.Cart.remove"]
@@ -115,7 +115,7 @@ def test_the_prior_prefers_what_others_mention_and_what_is_near_the_top():
     assert second > first, "the README calls it"
 
 
-def test_the_prior_is_against_what_is_deprecated_or_constant():
+def test_the_prior_lowers_deprecated_and_constant_apis():
     description = "Add up what the goods in a cart cost."
     now, partly, old, fixed = prior(
         (
@@ -128,13 +128,13 @@ def test_the_prior_is_against_what_is_deprecated_or_constant():
     assert now == partly > max(old, fixed), "of the second, a way of calling it is deprecated"
 
 
-def test_the_prior_is_against_a_package_that_repeats_the_library_for_an_earlier_version():
+def test_the_prior_lowers_packages_for_earlier_versions():
     names = ("pay", "total", "v1.pay", "v1.sum_up", "v2.ship", "v2.track")
     pay, total, old_pay, old_sum, ship, track = prior([api(f"shop.{name}", "Does it.") for name in names])
     assert max(old_pay, old_sum) < min(pay, total, ship, track) - 1
 
 
-def test_what_a_class_inherits_from_a_builtin_type_comes_after_the_library_own():
+def test_members_inherited_from_builtins_come_last():
     apis = (
         api("sql.Dialects.translate", str.translate.__doc__, kind="method"),
         api("sql.Dialects.maketrans", str.maketrans.__doc__, kind="method"),
@@ -143,14 +143,14 @@ def test_what_a_class_inherits_from_a_builtin_type_comes_after_the_library_own()
     assert search(ApiIndex.build(apis), "translate a statement to another dialect")[0] == "sql.transpile"
 
 
-def test_a_text_that_properties_of_many_names_share_describes_none_of_them():
+def test_a_text_shared_by_many_properties_describes_none():
     text = "A value that holds a chart of a sheet."
     shared = [api(f"book.Layout.{name}", text, kind="property") for name in ("left", "right", "top")]
     apis = (*shared, api("book.BarChart", "Bars. Goes onto a sheet."))
     assert search(ApiIndex.build(apis), "chart of a sheet")[0] == "book.BarChart"
 
 
-def test_what_has_no_text_is_found_by_what_its_name_means_elsewhere():
+def test_undocumented_apis_are_found_by_familiar_names():
     apis = (
         *(api(f"nd.{name}", "") for name in ("where", "reshape", "asarray", "astype", "swap")),
         api("nd.Column.swap", "Exchange the rows of a column."),
@@ -174,12 +174,12 @@ def test_a_name_of_function_words_is_found():
     assert search(index, "add a where condition")[0] == "q.Select.where"
 
 
-def test_a_synonym_finds_but_the_word_itself_counts_more():
+def test_the_word_itself_beats_its_synonym():
     apis = (api("i.blur", "Blur an image."), api("i.Photo", "A photo."), api("i.save", "Save it."))
     assert search(ApiIndex.build(apis), "photo", 2) == ["i.Photo", "i.blur"]
 
 
-def test_an_api_whose_name_the_query_spells_in_words_comes_first():
+def test_an_api_spelled_in_the_query_comes_first():
     apis = (api("m.path_shortest", "Compute it."), api("m.shortest_path", "Compute it."))
     assert search(ApiIndex.build(apis), "what are the shortest paths of it", 1) == ["m.shortest_path"]
 
@@ -209,7 +209,7 @@ def test_every_library_gets_its_share_of_the_places():
     assert search(ApiIndex.build(apis), "sort a cart with big and small", 9)[-1] != "small.stand"
 
 
-def test_what_no_text_describes_leaves_its_place_to_others_unless_named():
+def test_an_undescribed_api_gives_way_unless_named():
     apis = (api("m.a.xq_run", ""), api("m.a.Trees.zz", ""), api("m.deeply.hidden.plant", "Put trees into the ground."))
     index = ApiIndex.build(apis)
     assert search(index, "a.Trees: trees", 1) == ["m.deeply.hidden.plant"]

@@ -11,7 +11,7 @@ def doc(text: str) -> str:
     return textwrap.dedent(text).strip()
 
 
-def test_a_doctest_block_is_one_program_without_prompts_and_outputs():
+def test_a_doctest_is_one_program_without_outputs():
     text = doc("""
         Sort.
 
@@ -24,7 +24,7 @@ def test_a_doctest_block_is_one_program_without_prompts_and_outputs():
     assert docstring_examples.extract_examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
 
 
-def test_a_block_brings_what_it_needs_of_earlier_blocks_and_no_more():
+def test_a_block_brings_needed_earlier_blocks_only():
     text = doc("""
         >>> import math
         >>> base = 2
@@ -45,7 +45,7 @@ def test_a_block_brings_what_it_needs_of_earlier_blocks_and_no_more():
     )
 
 
-def test_examples_that_are_skipped_or_fail_on_purpose_are_left_out():
+def test_skipped_and_failing_examples_are_left_out():
     text = doc("""
         >>> show()  # doctest: +SKIP
         >>> int("x")
@@ -98,7 +98,7 @@ TABLE = "| page | |\n| --- | --- |\n| Start | step by step |\n|a|b c|d|"
         (f"|build| |docs|_ Lib.\n\n{TABLE}", f"Lib.\n\n{TABLE}"),
     ],
 )
-def test_prose_loses_badges_images_html_and_targets_and_nothing_that_looks_like_them(text, prose):
+def test_prose_loses_only_badges_images_and_html(text, prose):
     assert docstring_examples.strip_markup(text) == prose
 
 

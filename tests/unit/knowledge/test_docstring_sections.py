@@ -99,7 +99,7 @@ def test_sphinx_style():
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
-def test_links_may_be_many_and_stand_further_in_than_what_follows(head):
+def test_many_links_may_be_indented_further(head):
     links = "\n".join(f"        :func:`lib.f{number}`" for number in range(300))
     sections = docstring_sections.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
     assert sections.see_also[:2] == ("lib.f0", "lib.f1")
@@ -122,7 +122,7 @@ def test_a_written_signature_is_read(signature, expected):
     assert [(one.name, one.type, one.default) for one in api_parameters.parse_signature(signature)] == expected
 
 
-def test_code_says_which_parameters_there_are_and_the_docstring_what_they_mean():
+def test_parameters_come_from_code_and_meanings_from_docstrings():
     documented = (Parameter("by", "label", "0", "What to group by."), Parameter("gone", "", "", "No longer there."))
     assert api_parameters.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", documented) == (
         Parameter("by", "label", "None", "What to group by."),

@@ -61,7 +61,7 @@ def paths_of(documents):
         ("empty.md", b"", "No documentation could be read at"),
     ],
 )
-def test_what_is_no_documentation_is_refused_in_a_sentence(tmp_path, read, name, content, sentence):
+def test_what_is_not_documentation_is_refused(tmp_path, read, name, content, sentence):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError) as caught:
@@ -69,7 +69,7 @@ def test_what_is_no_documentation_is_refused_in_a_sentence(tmp_path, read, name,
     assert sentence in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_beside_what_is_good_the_rest_is_left_out_with_a_count(ref, read):
+def test_beside_good_documents_the_rest_is_counted(ref, read):
     (ref / "blob.md").write_bytes(b"\0\0")
     (ref / "broken.ipynb").write_text("{")
     (ref / "huge.md").write_text("x" * (document_files.MAX_FILE_BYTES + 1))
@@ -80,7 +80,7 @@ def test_beside_what_is_good_the_rest_is_left_out_with_a_count(ref, read):
     assert documents.left_out.endswith("left out: binary (1), too large (1), unreadable (1).")
 
 
-def test_no_link_is_followed_and_a_pipe_is_not_waited_for(tmp_path, ref, read):
+def test_links_are_not_followed_nor_pipes_awaited(tmp_path, ref, read):
     (tmp_path / "outside.md").write_text("# `acmekit.secret(x)`\n\nOf another folder.\n")
     (ref / "outside.md").symlink_to(tmp_path / "outside.md")
     (ref / "around").symlink_to(ref)
@@ -122,7 +122,7 @@ def test_an_archive_that_is_too_large_is_refused(tmp_path, read):
         read("ref.zip")
 
 
-def test_an_inventory_that_unpacks_to_too_much_is_cut(tmp_path, read, monkeypatch):
+def test_an_inventory_that_unpacks_too_large_is_cut(tmp_path, read, monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._MAX_BYTES", 1_000)
     lines = "\n".join(f"acmekit.f{number} py:function 1 a.html#$ -" for number in range(10_000))
     head = b"# Sphinx inventory version 2\n# Project: Acme\n# Version: 1\n# The rest is compressed using zlib.\n"
@@ -196,7 +196,7 @@ def slow_about(*names):
     return read
 
 
-def test_a_file_that_takes_too_long_is_named_and_the_others_are_read(ref, read):
+def test_a_slow_file_is_named_and_others_read(ref, read):
     """Issue 14, item 9: a document that exceeds its time is left out with a sentence that names it, also next time."""
     (ref / "bad.md").write_text("[" * 50_000)
     documents = read("ref", read=slow_about("ref/bad.md"))

@@ -119,14 +119,14 @@ async def test_without_documents_there_is_no_source(opened):
     assert (await opened("shop")).documents is None
 
 
-async def test_of_a_library_that_could_not_be_read_no_failure_is_foretold(opened):
+async def test_no_failure_is_predicted_of_unread_libraries(opened):
     """Issue 14, item 19: what fails in the process that reads may work in experiments."""
     library = await opened("broken", "acmekit", docs=[DEVICE.replace("acmekit", "broken") + DEVICE])
     about_broken = next(notice for notice in library.notices if "no libbroken.so" in notice)
     assert "cannot run here" not in about_broken and library.unread == ("broken",)
 
 
-async def test_a_library_that_is_not_installed_is_known_from_documents_alone(opened):
+async def test_documents_alone_describe_an_uninstalled_library(opened):
     library = await opened("acmekit", docs=[DEVICE])
     assert library.libraries == (LibraryInfo("acmekit", "acmekit", ""),)
     assert [api.path for api in library.apis] == ["acmekit.Client.get", "acmekit.connect"]
@@ -137,7 +137,7 @@ async def test_a_library_that_is_not_installed_is_known_from_documents_alone(ope
     assert await library.source("acmekit.connect") == ""
 
 
-async def test_a_library_that_cannot_be_imported_is_known_from_documents_alone(opened):
+async def test_documents_alone_describe_an_unimportable_library(opened):
     library = await opened("shop", "broken", docs=[DEVICE.replace("acmekit", "broken")])
     assert [info.name for info in library.libraries] == ["shop", "broken"]
     assert library.lookup("broken.connect") and library.lookup("shop.Cart.add")
@@ -148,13 +148,13 @@ async def test_a_library_that_cannot_be_imported_is_known_from_documents_alone(o
     ("asked", "documented", "name"),
     [("acme-kit", "acmekit", "acmekit"), ("Acmekit", "acmekit", "acmekit"), ("acme-client", "acme", "acme")],
 )
-async def test_a_distribution_name_finds_the_import_name_of_the_documents(opened, asked, documented, name):
+async def test_a_distribution_name_finds_the_documented_import(opened, asked, documented, name):
     body = f"```{{py:function}} {documented}.connect(host)\n\nOpen a connection.\n```\n"
     library = await opened(asked, docs=[body])
     assert library.libraries[0].name == name and library.lookup(f"{name}.connect")
 
 
-async def test_a_mistyped_name_is_not_taken_for_what_the_documents_describe(opened):
+async def test_a_mistyped_name_is_not_the_documented_library(opened):
     body = "```{py:function} acmekit.connect(host)\n\nOpen a connection.\n```\n"
     with pytest.raises(UsageError) as caught:
         await opened("shpo", docs=[body])
@@ -166,7 +166,7 @@ async def test_a_mistyped_name_is_not_taken_for_what_the_documents_describe(open
         await opened("broken", docs=[body])
 
 
-async def test_an_index_is_of_the_documents_it_was_made_from(opened):
+async def test_an_index_belongs_to_its_documents(opened):
     walkers = Walkers()
     first = await opened("shop", "acmekit", docs=[REFERENCE, DEVICE], walkers=walkers)
     again = await opened("shop", "acmekit", docs=[REFERENCE, DEVICE], walkers=walkers)

@@ -79,7 +79,7 @@ Look for devices.
 """
 
 
-def test_markdown_declares_apis_by_headings_lists_tables_stubs_and_directives(read):
+def test_markdown_declares_apis_in_many_forms(read):
     found = by_path(read("guide.md", MARKDOWN))
     assert found["acmekit.connect"].signature == "(host: str, port: int = 80) -> Client"
     assert found["acmekit.connect"].parameters == (Parameter("host", "str"), Parameter("port", "int", "80"))
@@ -238,7 +238,7 @@ def test_html_of_mkdocstrings_becomes_apis_again(read):
     assert found["acmekit.Client"].description == "A connection."
 
 
-def test_a_notebook_gives_its_text_and_code_without_outputs(read):
+def test_a_notebook_gives_text_and_code_without_outputs(read):
     cells = [
         {"cell_type": "markdown", "source": ["# Tour\n", "\n", "How to connect to a device of Acme, step by step."]},
         {"cell_type": "code", "source": "%matplotlib inline\nimport acmekit", "outputs": [{"text": "hidden output"}]},

@@ -14,7 +14,7 @@ def store(tmp_path):
     return KnowledgeCache(tmp_path)
 
 
-def test_what_is_kept_is_found_by_kind_and_key_in_a_later_process_too(store, tmp_path):
+def test_what_is_kept_is_found_by_later_processes(store, tmp_path):
     store.put("surface", "a", b"one")
     store.put("index", "a", b"two")
     store.put("surface", "a", b"three")

@@ -59,21 +59,21 @@ async def test_links_lead_to_paths_nearest_first():
 
 
 @pytest.mark.parametrize("end", [[KernelError("killed")], []])
-async def test_a_module_that_ends_the_interpreter_is_left_out_in_the_next_try(end):
+async def test_a_module_that_ends_the_interpreter_is_skipped(end):
     walker = Walker([row("shop.a"), {"loading": "shop.bad"}, *end], [row("shop.a"), row("shop.b"), END])
     surface = await read(walker)
     assert [api.path for api in surface.apis] == ["shop.a", "shop.b"]
     assert ["--without shop.bad" in " ".join(args) for args in walker.asked] == [False, True]
 
 
-async def test_a_library_that_ends_the_interpreter_again_and_again_is_given_up():
+async def test_a_library_that_keeps_ending_interpreters_is_abandoned():
     walker = Walker(*([{"loading": f"shop.bad{n}"}, KernelError("killed")] for n in range(9)))
     with pytest.raises(MissingRequirement, match="cannot be imported: several of its modules crash the interpreter"):
         await read(walker)
     assert len(walker.walks) == 4
 
 
-async def test_an_end_that_no_module_is_to_blame_for_is_reported_at_once():
+async def test_an_unexplained_end_is_reported_at_once():
     walker = Walker([{"loading": "shop.good"}, {"loading": ""}, KernelError("killed")])
     with pytest.raises(MissingRequirement, match="cannot be imported: the interpreter ended"):
         await read(walker)
@@ -87,7 +87,7 @@ async def test_an_end_that_no_module_is_to_blame_for_is_reported_at_once():
         ("OSError: [Errno 30] Read-only file system: '/x'", "--docs"),
     ],
 )
-async def test_an_import_that_misses_a_hidden_file_names_the_option(tmp_path, detail, remedy):
+async def test_an_import_missing_hidden_files_names_the_option(tmp_path, detail, remedy):
     """Issue 31, item 10."""
     (path := tmp_path / "config.toml").touch()
     detail = detail.format(path=path)
@@ -98,14 +98,14 @@ async def test_an_import_that_misses_a_hidden_file_names_the_option(tmp_path, de
     assert ("work in this kernel" in raised.value.remedy) == ("none" in detail)
 
 
-async def test_a_library_of_stubs_alone_is_known_as_one():
+async def test_a_library_of_stubs_is_known_as_one():
     """Issue 14, item 17: that there is no code of it reaches who asks."""
     end = {"library": {"name": "shop", "stubs": True}}
     assert (await read(Walker([row("shop.pay"), end]))).stubs
     assert not (await read(Walker([row("shop.pay"), END]))).stubs
 
 
-async def test_a_class_knows_its_members_and_an_enum_its_values():
+async def test_classes_know_members_and_enums_values():
     rows = [row("shop.Cart", kind="class"), row("shop.Cart.add", kind="method", aliases=["shop.Box.add"])]
     rows += [row("shop.Box", kind="class"), row("shop.Cart.melt", kind="method", foreign=True)]
     rows += [row("shop.Size", kind="class", values=["S", "L"])]

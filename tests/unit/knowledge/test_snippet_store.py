@@ -42,7 +42,7 @@ def clock(monkeypatch):
     return set_to
 
 
-def test_what_is_kept_is_there_for_the_next_process(store):
+def test_what_is_kept_reaches_the_next_process(store):
     store.add([READ], "values")
     [found] = SnippetStore(store.path).of(VERSIONS, "values")
     assert found.snippet == READ
@@ -56,7 +56,7 @@ def test_only_the_exact_version_is_offered(store):
     assert len(store.of({"pandas": "2.2.2", "polars": "2.2.1"}, "values")) == 2
 
 
-def test_other_versions_go_when_nothing_used_them_for_a_month(store, clock):
+def test_versions_unused_for_a_month_are_removed(store, clock):
     store.add([replace(READ, version="1.0"), replace(READ, version="1.1")], "values")
     old, used = sorted(store.all(), key=lambda one: one.snippet.version)
     clock(20)
@@ -70,7 +70,7 @@ def test_other_versions_go_when_nothing_used_them_for_a_month(store, clock):
     assert old.id != used.id
 
 
-def test_code_that_differs_in_layout_only_is_kept_once(store):
+def test_code_that_differs_in_layout_is_kept_once(store):
     store.add([READ], "values")
     store.add([replace(READ, code=f"{READ.code}  # reads it\n\n", title="Another title")], "values")
     [found] = store.all()
@@ -91,7 +91,7 @@ def test_the_least_used_and_oldest_make_room(store, clock):
     assert "new" in _titles(store) and "0" not in _titles(store)
 
 
-def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store):
+def test_code_with_values_is_offered_only_with_values(store):
     store.add([_made("values")], "values")
     store.add([_made("schema")], "schema")
     store.add([_made("values then none"), _made("schema")], "values")
@@ -107,7 +107,7 @@ def test_what_was_written_with_values_is_not_offered_where_less_is_shared(store)
 
 
 @pytest.mark.parametrize("damage", [b"this is no database, but it is long enough for one" * 40, b"\0" * 8192])
-def test_a_file_that_is_no_database_is_set_aside_and_not_lost(store, damage):
+def test_a_damaged_database_is_set_aside(store, damage):
     store.path.parent.mkdir()
     store.path.write_bytes(damage)
     assert store.all() == []
@@ -141,7 +141,7 @@ def _search(source, query, k=5):
     return anyio.run(source.search, query, k)
 
 
-def test_a_later_task_finds_what_an_earlier_one_learned(store):
+def test_a_later_task_finds_earlier_lessons(store):
     anyio.run(SnippetSource(store, VERSIONS).learn, [READ, _made("Draw a histogram of the ages")])
     [found] = _search(SnippetSource(store, VERSIONS), "read the csv file of ages")[:1]
     assert (found.passage.source, found.passage.title, found.passage.code) == ("snippet", READ.title, True)
@@ -161,7 +161,7 @@ def test_what_does_not_run_any_more_is_forgotten(store):
     assert [hit.passage.title for hit in _search(source, "read a csv file")] == [found[1].passage.title]
 
 
-def test_what_means_the_same_is_found_where_the_words_differ(store):
+def test_the_same_meaning_is_found_in_other_words(store):
     source = SnippetSource(store, VERSIONS)
     anyio.run(source.learn, [_made("Delete rows", apis=()), _made("Plot", apis=())])
     assert [hit.passage.title for hit in _search(source, "remove rows")] == ["Delete rows"]
@@ -202,13 +202,13 @@ def test_what_looks_like_a_credential_is_not_kept(store, code, secret):
         assert secret.encode() not in store.path.read_bytes()
 
 
-def test_odd_text_is_kept_and_endless_code_is_not(store):
+def test_odd_text_is_kept_and_endless_code_dropped(store):
     source = SnippetSource(store, VERSIONS)
     anyio.run(source.learn, [_made("lone \ud800 surrogate"), replace(READ, code="x = 1\n" * 10_000), _made("")])
     assert sorted(_titles(store)) == ["", "lone ? surrogate"]
 
 
-def test_what_is_kept_again_where_less_is_shared_says_no_more_than_was_shared(store):
+def test_keeping_again_reveals_no_more_than_was_shared(store):
     store.add([READ], "values")
     store.add([replace(READ, title="Read a file", observed="")], "schema")
     store.add([READ], "values")

@@ -64,19 +64,19 @@ def test_ranks_count_and_not_scores():
     assert set(_texts(SourceSearch([loud, quiet]), "merge", 2)) == {"merge one", "merge four"}
 
 
-def test_what_has_nothing_of_the_query_comes_after_what_has():
+def test_passages_without_the_query_come_last():
     near = Fixed("snippet", "merge two frames by their keys", "sort the frame of keys")
     far = Fixed("documentation", "install with pip", "licence")
     for sources in ([near, far], [far, near]):
         assert _texts(SourceSearch(sources), "merge frames by keys", 3)[0] == "merge two frames by their keys"
 
 
-def test_a_text_that_two_sources_have_comes_once_and_first():
+def test_a_text_of_two_sources_comes_once():
     sources = SourceSearch([Fixed("documentation", "alpha", "both of  them"), Fixed("web", "beta", "both\nof them")])
     assert _texts(sources, "unlike", 10) == ["both of  them", "alpha", "beta"]
 
 
-def test_no_kind_takes_more_than_half_where_another_has_something():
+def test_no_kind_takes_more_than_half():
     many = [Fixed("documentation", *(f"merge frames {name} {at}" for at in range(10))) for name in "abc"]
     sources = SourceSearch([*many, Fixed("snippet", "one", "two", "three")])
     found = _texts(sources, "merge frames", 6)
@@ -90,7 +90,7 @@ def test_no_kind_takes_more_than_half_where_another_has_something():
     )
 
 
-def test_only_the_kinds_that_are_asked_for_are_searched():
+def test_only_requested_kinds_are_searched():
     sources = SourceSearch([Fixed("documentation", "a"), Fixed("workspace", "b"), Fixed("web", "c")])
     assert sources.kinds == {"documentation", "workspace", "web"}
     assert _texts(sources, "x", 5, among={"workspace"}) == ["b"]
@@ -102,14 +102,14 @@ def test_only_the_kinds_that_are_asked_for_are_searched():
     ("error", "why"),
     [(UsageError("The server is down.", remedy="Start it."), "The server is down."), (KeyError("x"), "KeyError.")],
 )
-def test_a_failing_source_returns_nothing_and_is_reported_once(error, why):
+def test_a_failing_source_is_reported_once(error, why):
     messages = []
     sources = SourceSearch([Failing(error), Fixed("snippet", "a")], say=messages.append)
     assert _texts(sources, "x", 5) == _texts(sources, "x", 5) == ["a"]
     assert messages == [f"Searching the web failed: {why}"]
 
 
-def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others(monkeypatch):
+def test_a_hanging_source_delays_nothing(monkeypatch):
     monkeypatch.setattr(source_search, "scale_limit", lambda seconds: 0.05)
     stuck, messages = Stuck(), []
     try:
@@ -119,7 +119,7 @@ def test_a_source_that_hangs_gives_nothing_and_does_not_hold_up_the_others(monke
         stuck.released.set()
 
 
-def test_what_is_learned_is_found_beside_other_sources_until_it_is_forgotten(tmp_path):
+def test_a_lesson_is_found_until_forgotten(tmp_path):
     store = SnippetStore(tmp_path / "snippets.sqlite")
     sources = SourceSearch([Fixed("documentation", "merge frames")], kept=SnippetSource(store, {"pandas": "2.2.1"}))
     anyio.run(sources.learn, [_snippet("Merge two frames")])

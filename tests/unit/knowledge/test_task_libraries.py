@@ -88,7 +88,7 @@ async def test_lookup_knows_aliases(tmp_path, path, expected):
     assert (api.path if api else None) == expected
 
 
-async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
+async def test_a_second_opening_walks_nothing(tmp_path):
     walkers = Walkers()
     first = await opened(tmp_path, "shop", "till", walkers=walkers)
     again = await opened(tmp_path, "shop", "till", walkers=walkers)
@@ -98,7 +98,7 @@ async def test_a_second_opening_walks_nothing_and_answers_the_same(tmp_path):
     assert [one.cached for one in again.report()] == [True, True]
 
 
-async def test_nothing_is_asked_again_while_the_files_are_as_they_were(tmp_path):
+async def test_unchanged_files_are_not_read_again(tmp_path):
     walkers, site = Walkers(), tmp_path / "site"
     site.mkdir()
     walkers.rests = fingerprints([str(site), str(tmp_path / "nothing")])
@@ -133,7 +133,7 @@ async def test_what_may_be_otherwise_is_asked_again(tmp_path, rests, environment
     assert library.libraries[0].version == "2.0"
 
 
-async def test_a_walk_that_was_cut_short_is_not_kept_nor_its_index_mistaken(tmp_path):
+async def test_an_interrupted_walk_is_not_kept(tmp_path):
     def cut(first: dict):
         async def inspect(module, args):
             if module == "introspection.installed_libraries":
@@ -188,7 +188,7 @@ async def test_an_unknown_library_names_near_ones(tmp_path):
         (None, "interpreter ended"),
     ],
 )
-async def test_a_library_that_cannot_be_imported_is_a_missing_means(tmp_path, line, message):
+async def test_an_unimportable_library_is_a_missing_requirement(tmp_path, line, message):
     walkers = Walkers(bad=[line] if line else [])
 
     async def dying(module, args):
@@ -253,7 +253,7 @@ class Letters:
         )
 
 
-async def test_an_embedder_takes_the_place_of_the_built_in_vectors_and_each_text_is_sent_once(tmp_path):
+async def test_an_embedder_replaces_built_in_vectors(tmp_path):
     first, second = Letters(), Letters()
     library = await opened(tmp_path, embedder=first)
     assert sorted(first.sent) == [
@@ -283,7 +283,7 @@ class Failing(Letters):
 
 
 @pytest.mark.parametrize("error", [EndpointError, UsageError])
-async def test_an_embedder_that_fails_in_a_search_is_reported_once_and_replaced(tmp_path, error):
+async def test_an_embedder_failing_in_a_search_is_replaced(tmp_path, error):
     messages: list[str] = []
     failing = Failing(error("The endpoint is gone.", remedy="Start it."))
     library = await opened(tmp_path, embedder=failing, say=messages.append)
@@ -294,7 +294,7 @@ async def test_an_embedder_that_fails_in_a_search_is_reported_once_and_replaced(
     assert failing.asked == 1
 
 
-async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_and_replaced(tmp_path):
+async def test_an_embedder_that_fails_while_indexing_is_replaced(tmp_path):
     failing, messages = Failing(EndpointError("Refused.", remedy="Mend it.")), []
     failing.sent.append("")
     library = await opened(tmp_path, embedder=failing, say=messages.append)
@@ -303,7 +303,7 @@ async def test_an_embedder_that_fails_while_libraries_are_embedded_is_reported_a
     assert failing.asked == 1
 
 
-async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+async def test_an_unwritable_cache_is_done_without(tmp_path):
     (tmp_path / "file").write_text("")
     library = await opened(tmp_path / "file")
     library.keep_introduction("m", Introduction("x"))
@@ -312,7 +312,7 @@ async def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["surface", "index", "library"])
-async def test_a_kept_body_that_makes_no_sense_is_read_anew(tmp_path, kind):
+async def test_a_senseless_cached_body_is_read_anew(tmp_path, kind):
     walkers = Walkers()
     walkers.rests = {str(tmp_path / "nothing"): ""}
     await opened(tmp_path, walkers=walkers, environment="here")
@@ -354,7 +354,7 @@ range ::= low '..' high
             yield line
 
 
-async def test_the_guide_that_a_library_ships_is_found_whole_and_only_by_its_words(tmp_path):
+async def test_the_shipped_guide_is_found_by_its_words(tmp_path):
     library = await opened(tmp_path, walkers=Shipping())
     [hit] = await library.documents.search("query goods by prices", 5)
     assert "range ::= low '..' high" in hit.passage.text and "docs/guide.md" in hit.passage.origin

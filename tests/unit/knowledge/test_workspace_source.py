@@ -53,7 +53,7 @@ def test_markdown_is_found_by_section(tmp_path):
     assert "# no heading" in prices.text and "taxes" not in prices.text
 
 
-def test_a_notebook_gives_its_code_without_outputs_and_without_explorations(tmp_path):
+def test_a_notebook_gives_code_without_explorations(tmp_path):
     output = {"output_type": "stream", "name": "stdout", "text": "median secretly printed"}
     cells = (
         _cell("# Medians", "markdown"),
@@ -77,7 +77,7 @@ def test_a_trace_of_an_exploration_is_left_out(tmp_path):
     assert not _found(WorkspaceSource(tmp_path), "median prices")
 
 
-def test_the_notebook_itself_is_searched_wherever_it_is_and_once(tmp_path):
+def test_the_notebook_itself_is_searched_once(tmp_path):
     _write(
         tmp_path,
         **{"work/here.ipynb": _notebook(_cell("median(prices)")), "there.ipynb": _notebook(_cell("mode(prices)"))},
@@ -98,7 +98,7 @@ def test_the_notebook_itself_is_searched_wherever_it_is_and_once(tmp_path):
         "a.csv", "build/a.py", "out/a.py", "kept/b.py",
     ],
 )  # fmt: skip
-def test_what_is_no_work_of_the_user_or_could_be_secret_is_not_read(tmp_path, name):
+def test_foreign_and_secret_files_are_not_read(tmp_path, name):
     _write(tmp_path, **{name: "a = 1", "venv/pyvenv.cfg": "", "conda/conda-meta/history": "", "tokens.py": "a = 1"})
     _write(tmp_path, **{".gitignore": "/out/\nb.py\n# tokens.py\n"})
     assert _read(tmp_path) == ["tokens.py"]
@@ -174,7 +174,7 @@ def test_what_looks_like_a_credential_is_taken_out(tmp_path):
         ("a.md", "# token = 'abcdef0123456789'\n\nwords\n"),
     ],
 )
-def test_a_credential_is_taken_out_of_what_is_not_all_python_and_of_titles(tmp_path, name, text):
+def test_a_credential_is_removed_from_text_and_titles(tmp_path, name, text):
     _write(tmp_path, **{name: text})
     [found] = _found(WorkspaceSource(tmp_path), "words")
     assert "[redacted]" in found.title + found.text

@@ -40,7 +40,7 @@ def _replies(model, *requests):
     return anyio.run(ask)
 
 
-def test_equal_requests_have_replies_of_their_own_in_order(tmp_path):
+def test_equal_requests_have_their_own_replies(tmp_path):
     script = ScriptedModel([["a", "b"], ["c"], [Call("search", "x", "id")]])
     asked = [_request(), _request(), _request("Other")]
     recorded = _replies(_model(tmp_path, script), *asked)
@@ -79,7 +79,7 @@ def test_units_do_not_share_replies(tmp_path):
     assert _replies(_model(tmp_path, unit="other"), _request())[0][0].text == "b"
 
 
-def test_memory_addresses_do_not_matter_and_secrets_are_not_written(tmp_path):
+def test_addresses_do_not_matter_and_secrets_are_unwritten(tmp_path):
     recorded = _replies(_model(tmp_path, ScriptedModel([f"key = '{SECRET}'"])), _request(f"{SECRET} <x at 0xabc>"))
     assert SECRET not in recorded[0][0].text
     assert all(SECRET.encode() not in path.read_bytes() for path in tmp_path.iterdir())
@@ -109,7 +109,7 @@ def test_a_failed_request_is_not_recorded(tmp_path):
     assert _replies(_model(tmp_path, ScriptedModel(["a"])), _request())[0][0].text == "a"
 
 
-def test_a_packed_archive_has_the_same_replies_and_can_be_added_to(tmp_path):
+def test_a_packed_archive_can_be_extended(tmp_path):
     recorded = _replies(_model(tmp_path, ScriptedModel(["a", "b"])), _request(), _request())
     ReplyArchive(tmp_path).pack()
     assert len(list(tmp_path.iterdir())) == 1

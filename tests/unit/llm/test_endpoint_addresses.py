@@ -39,7 +39,7 @@ def test_presets_are_addresses_on_this_machine():
 @pytest.mark.parametrize(
     "base_url", ["olama", "localhost:11434/v1", "ftp://x/v1", "http://", "http://[::1", "http://x:port/v1"]
 )
-def test_what_is_no_address_is_refused_with_the_presets_named(base_url):
+def test_an_invalid_address_is_refused_with_presets_named(base_url):
     with pytest.raises(UsageError, match="ollama"):
         endpoint_addresses.resolve_address(base_url)
 
@@ -72,5 +72,5 @@ def test_the_version_of_an_api_is_no_secret():
     assert endpoint_addresses.secret_query_values(address) == ["abc"]
 
 
-def test_what_is_shown_of_an_address_holds_no_secret():
+def test_a_shown_address_holds_no_secret():
     assert endpoint_addresses.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"

@@ -29,7 +29,7 @@ def vectors(rows, *, order=None):
     return httpx2.Response(200, json={"object": "list", "data": data, "model": "e5"})
 
 
-async def test_vectors_come_in_the_order_of_the_texts_over_several_requests():
+async def test_vectors_keep_the_order_over_several_requests():
     batches = []
 
     def answer(texts):
@@ -43,7 +43,7 @@ async def test_vectors_come_in_the_order_of_the_texts_over_several_requests():
     assert len(batches) > 1 and sum(batches) == 300
 
 
-async def test_empty_texts_and_very_long_ones_are_sent_so_that_servers_take_them():
+async def test_empty_and_long_texts_are_sent_acceptably():
     sent = []
 
     def answer(texts):

@@ -27,13 +27,13 @@ def full_text(error):
     return "\n".join(parts)
 
 
-async def test_a_refused_key_is_one_sentence_that_says_where_keys_are_set():
+async def test_a_refused_key_is_one_sentence():
     error = await failure(lambda body: refusal(401, f"Incorrect API key provided: {KEY}"))
     assert error.message == f"{URL} refused the key (401)."
     assert "EXPLORACODER_API_KEY" in error.remedy and "config.toml" in error.remedy
 
 
-async def test_a_missing_key_is_distinguished_from_a_wrong_one():
+async def test_a_missing_key_differs_from_a_wrong_one():
     error = await failure(lambda body: refusal(401), key=None)
     assert error.message == f"{URL} requires a key (401), and none is configured."
 
@@ -77,7 +77,7 @@ def test_an_invalid_key_is_reported_without_showing_it(key):
         lambda body: (_ for _ in ()).throw(httpx2.ReadTimeout(f"cannot send Bearer {KEY}")),
     ],
 )
-async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
+async def test_the_key_is_in_no_error_or_log(answer, caplog):
     with caplog.at_level(logging.DEBUG):
         error = await failure(answer, n=2)
     assert KEY not in full_text(error)
@@ -85,11 +85,11 @@ async def test_the_key_is_in_no_error_and_no_log(answer, caplog):
 
 
 @pytest.mark.parametrize("echoed", ['sk-a/b"c', "sk-a%2Fb%22c", 'sk-a/b\\"c'])
-def test_a_key_that_a_server_echoes_escaped_is_not_quoted(echoed):
+def test_an_escaped_echoed_key_is_not_quoted(echoed):
     assert quote_message(f"bad key {echoed}!", 'sk-a/b"c') == "bad key [key]!"
 
 
-async def test_an_unknown_model_is_answered_with_those_that_exist():
+async def test_an_unknown_model_is_answered_with_existing_ones():
     error = await failure(lambda body: refusal(404, "model 'm' not found, try pulling it first"))
     assert error.message == f"{URL} has no model 'm'."
     assert error.remedy == "Available: small, large."
@@ -108,7 +108,7 @@ async def test_a_wrong_address_names_address_and_model():
         (lambda body: refusal(503, "loading model"), f"{URL} failed (503, tried 3 times): loading model."),
     ],
 )
-async def test_what_may_pass_is_tried_again_within_the_limit(answer, sentence):
+async def test_what_may_pass_is_tried_again(answer, sentence):
     sent = []
     error = await failure(answer, requests=sent, retries=2)
     assert error.message.startswith(sentence)
@@ -137,7 +137,7 @@ async def test_a_password_in_the_address_is_not_shown():
         lambda body: httpx2.Response(200, content="{oops", headers={"content-type": "application/json"}),
     ],
 )
-async def test_another_kind_of_server_at_the_address_is_reported(answer):
+async def test_another_kind_of_server_is_reported(answer):
     error = await failure(answer)
     assert error.message.startswith(f"{URL} does not answer like an OpenAI-compatible endpoint")
 

@@ -70,7 +70,7 @@ def model2vec(monkeypatch):
     return loaded
 
 
-def test_texts_get_the_vectors_of_the_model_which_is_loaded_once_and_late(folder, model2vec):
+def test_texts_get_vectors_of_the_lazily_loaded_model(folder, model2vec):
     embedder = LocalEmbedder(folder)
     assert model2vec == []
     found = anyio.run(embedder.embed, ["abc", ""])
@@ -86,14 +86,14 @@ def test_the_name_is_that_of_the_content(folder, model2vec):
     assert LocalEmbedder(folder).name != before
 
 
-def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path, model2vec):
+def test_a_folder_without_model_is_refused(tmp_path, model2vec):
     with pytest.raises(UsageError, match="There is no folder"):
         LocalEmbedder(tmp_path / "nowhere")
     with pytest.raises(UsageError, match="contains no embedding model"):
         LocalEmbedder(tmp_path)
 
 
-def test_a_model_that_cannot_be_loaded_is_reported_in_one_line(folder, model2vec):
+def test_an_unloadable_model_is_one_line(folder, model2vec):
     broken = folder / "broken"
     broken.mkdir()
     (broken / "config.json").write_bytes((folder / "config.json").read_bytes())
@@ -102,21 +102,21 @@ def test_a_model_that_cannot_be_loaded_is_reported_in_one_line(folder, model2vec
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_a_model_that_fails_or_gives_no_proper_vectors_is_an_endpoint_error(folder, model2vec, text):
+def test_a_failing_model_is_an_endpoint_error(folder, model2vec, text):
     with pytest.raises(EndpointError, match=r"The embedding model in .* failed: ") as caught:
         anyio.run(LocalEmbedder(folder).embed, [text])
     assert "\n" not in caught.value.message and caught.value.remedy.startswith("Set embedding_folder")
 
 
 @pytest.mark.parametrize(("config", "package"), [({"normalize": True}, "model2vec"), ({}, "sentence-transformers")])
-def test_without_the_library_that_reads_it_the_remedy_names_it(tmp_path, monkeypatch, config, package):
+def test_a_missing_library_is_named_by_the_remedy(tmp_path, monkeypatch, config, package):
     (tmp_path / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingRequirement, match=f"pip install {package}"):
         LocalEmbedder(tmp_path)
 
 
-def test_a_run_takes_its_vectors_from_the_folder_that_the_settings_name(tmp_path):
+def test_a_run_uses_vectors_of_the_configured_folder(tmp_path):
     settings = resolve({"retrieval": {"embedding_folder": "nowhere"}}, path=tmp_path / "none.toml", environ={})
 
     async def opened():

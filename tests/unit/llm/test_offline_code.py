@@ -30,7 +30,7 @@ def test_values_are_bound_by_role_and_order():
     assert best.code.endswith(", 'a', 'b'")
 
 
-def test_values_are_passed_in_the_order_of_the_text_where_no_word_names_a_parameter():
+def test_values_are_passed_in_the_texts_order():
     found = bind_parameters(api("lib.window", "(data, width=None, step=None)"), context("Slide over [1, 2, 3] by 2"))
     assert "[1, 2, 3], 2" in [binding.code for binding in found]
 
@@ -44,7 +44,7 @@ def test_an_example_is_adapted_to_the_values():
     assert example_slice.type == "list[list[int]]"
 
 
-def test_a_scalar_is_nested_as_deep_as_the_literal_it_replaces():
+def test_a_scalar_is_nested_like_its_literal():
     doc = ">>> m = Model()\n>>> m.predict([[3, 5]])\n[8]\n"
     predict = api("lib.Model.predict", "(X)", doc, "method")
     [example_slice] = find_slices(example_blocks(predict)[0], "predict")

@@ -60,7 +60,7 @@ def tried(code, *, error=None, unmet=""):
     return Experience(Subtask("solution", "all"), Candidate("s1", "solution", code), observation)
 
 
-async def test_the_introduction_is_an_extract_and_there_are_no_planners():
+async def test_the_introduction_is_an_extract_without_planners():
     readme = "# Lib\n\nA library that does many things with numbers and words.\n\n```\ncode\n```\n"
     [reply] = await ask("introduce", IntroduceInputs(("lib",), readme))
     assert reply.text == "A library that does many things with numbers and words."
@@ -78,7 +78,7 @@ async def test_plan_and_recommendation_are_json():
     assert len(parse_json(reply.text, RecommendReply).apis) == 3
 
 
-async def test_candidates_are_programs_that_run_and_show_what_they_learn(capsys):
+async def test_candidates_run_and_show_what_they_learn(capsys):
     inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, ())
     replies = await ask("propose", inputs, n=5)
     assert 1 <= len(replies) <= 5
@@ -115,7 +115,7 @@ GROUPBY = ApiDoc(
 
 
 @pytest.mark.parametrize(("uses", "found"), [(("df",), True), ((), False)])
-async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, found):
+async def test_words_of_the_task_may_be_columns(uses, found):
     task = Task("Group df by city and compute the mean of temp; store it in `m`", ("frames",), uses=uses)
     model = OfflineModel(FewApis((GROUPBY,)))
     [plan] = await ask("plan", PlanInputs(task, Introduction(""), 8), model=model)
@@ -125,7 +125,7 @@ async def test_words_of_the_task_may_be_columns_of_the_users_variables(uses, fou
     assert ("m = df.groupby('city')['temp'].mean()" in codes[0]) is found
 
 
-async def test_nothing_is_guessed_where_the_documentation_answers_no_word():
+async def test_nothing_is_guessed_without_matching_documentation():
     task = Task("Which town has the highest rain in df?", ("statistics",), uses=("df",))
     apis = (replace(STATISTICS[2], description="Count.\n\n>>> data = ['x', 'y']\n>>> mode(data)\n'x'\n>>> data\n"),)
     model = OfflineModel(FewApis(apis))
@@ -135,7 +135,7 @@ async def test_nothing_is_guessed_where_the_documentation_answers_no_word():
         assert reply.problem == "empty"
 
 
-async def test_an_ordinary_word_of_a_hint_names_no_api():
+async def test_an_ordinary_word_of_a_hint_names_nothing():
     inputs = ProposeInputs(TASK, Subtask("1", TASK.text), Introduction(""), STATISTICS, (), "I mean the middle one")
     first, *_ = await ask("propose", inputs, n=5)
     assert "m = median([7, 1, 4])" in parse_code(first.text)
@@ -166,20 +166,20 @@ async def proposed(task, apis):
 @pytest.mark.parametrize(
     "check", ["assert len(merged) == 4", "assert 5 in merged", "assert merged", "assert merged[0] == 1"]
 )
-async def test_with_a_check_that_tests_little_every_program_does_all_that_the_task_names(check):
+async def test_with_a_weak_check_programs_do_everything_named(check):
     codes = await proposed(replace(MERGE, check=check), LISTS)
     assert codes
     for code in codes:
         assert "[3, 1]" in code and "[2, 5]" in code and "merge(" in code and "sort(" in code
 
 
-async def test_a_check_that_compares_a_value_lets_more_be_tried_but_nothing_without_the_tasks_values():
+async def test_a_comparing_check_lets_more_be_tried():
     codes = await proposed(replace(MERGE, check="assert merged == [1, 2, 3, 5]"), LISTS)
     assert any("sort(" not in code for code in codes)
     assert all("[3, 1]" in code or "[2, 5]" in code for code in codes)
 
 
-async def test_where_a_check_tests_little_nothing_is_proposed_for_a_text_of_which_few_words_match():
+async def test_with_a_weak_check_weak_matches_propose_nothing():
     task = Task("Merge [3, 1] with [2, 5]; store it in `merged`", ("lists",), check="assert len(merged) == 4")
     assert await proposed(task, LISTS)
     text = "Merge [3, 1] with [2, 5] the way careful colleagues arrange luggage on Mondays; store it in `merged`"
@@ -223,7 +223,7 @@ MADE = explored(
 
 
 @pytest.mark.parametrize("check", [None, "assert G.order() == 4"])
-async def test_what_was_explored_is_the_first_solution_as_it_stands(check):
+async def test_explored_code_is_the_first_solution(check):
     task = replace(PATH, check=check)
     model = OfflineModel(FewApis(GRAPHS))
     [reply] = await ask("solve", SolveInputs(task, GRAPHS, (MADE,)), model=model)
@@ -236,7 +236,7 @@ async def test_no_solution_drops_a_wanted_name():
     assert len(codes) > 2 and all("avg = " in code and "mid = " in code for code in codes)
 
 
-async def test_repairs_end_when_the_time_is_spent_but_there_is_a_first_program():
+async def test_repairs_end_with_the_time():
     model = OfflineModel(FewApis(STATISTICS), seconds=0)
     [solved] = await ask("solve", SolveInputs(TASK, STATISTICS, ()), model=model)
     attempt = tried(parse_code(solved.text), error=ErrorInfo("AssertionError", ""), unmet="check")
@@ -244,7 +244,7 @@ async def test_repairs_end_when_the_time_is_spent_but_there_is_a_first_program()
     assert repaired.problem == "empty"
 
 
-async def test_it_gives_up_when_programs_keep_failing_the_check():
+async def test_it_gives_up_when_checks_keep_failing():
     failing = [tried(f"m = {number}", error=ErrorInfo("AssertionError", ""), unmet="check") for number in range(8)]
     [reply] = await ask("repair", RepairInputs(TASK, STATISTICS, (), tuple(failing[:7])))
     assert reply.text
@@ -291,7 +291,7 @@ async def test_the_same_inputs_give_the_same_replies():
     assert [reply.text for reply in first] == [reply.text for reply in second]
 
 
-async def test_a_function_is_written_where_one_is_asked_for():
+async def test_a_function_is_written_when_asked_for():
     task = Task(
         "Write a function `middle(data)` that gives the median of the data.", ("statistics",), solution_name="middle"
     )
@@ -320,7 +320,7 @@ async def test_it_carries_a_task_through_the_pipeline(text, check, outcome):
     assert ending.verdict.outcome == outcome
 
 
-async def test_data_of_an_example_is_no_part_of_a_solution_whose_check_tests_little():
+async def test_example_data_is_left_out_for_weak_checks():
     doc = "Join words.\n\n>>> join(['x', 'y'], sep='--')\n'x--y'\n"
     apis = (ApiDoc("texts.join", "function", "(words, sep=' ')", doc, "texts", "1"),)
     task = Task("Join the words 'red' and 'blue'; store it in `joined`", ("texts",), check="assert 'red' in joined")
@@ -332,7 +332,7 @@ async def test_data_of_an_example_is_no_part_of_a_solution_whose_check_tests_lit
     [("mode()", "int"), ("mode([7, 1, 4])", "list")],
     ids=["without the task's value", "of another kind"],
 )
-async def test_what_was_explored_is_not_first_where_it_cannot_be_right(call, type_):
+async def test_explored_code_that_cannot_be_right_waits(call, type_):
     made = explored(f"from statistics import mode\n\nm = {call}", Change("m", "new", type_, type_))
     task = Task("Compute the median of [7, 1, 4] and store the number in `m`", ("statistics",))
     [reply] = await ask("solve", SolveInputs(task, STATISTICS, (made,)))

@@ -28,11 +28,11 @@ def test_data_stays_with_the_clause_that_it_introduces():
         ("Split `a and join b` into words", 1),
     ],
 )
-def test_clauses_end_at_sentences_and_verbs_but_never_inside_data(text, count):
+def test_clauses_end_at_sentences_and_verbs(text, count):
     assert len(split_clauses(text, limit=8)) == count
 
 
-def test_a_sequence_of_tuples_is_one_value_beside_its_members():
+def test_a_sequence_of_tuples_is_one_value_too():
     values = find_values(GRAPH)
     group = next(value for value in values if value.members)
     assert group.code == "[('a','b',4), ('b','c',1), ('a','c',7)]"
@@ -53,13 +53,13 @@ def test_target_names(text, names):
     assert tuple(name for name in found if name != "data") == names
 
 
-def test_a_formula_is_a_text_and_its_other_side_is_subtracted():
+def test_a_formula_is_a_text_with_subtracted_side():
     codes = [value.code for value in find_values("Solve x**2 - 5*x + 6 = 0 and y**2 = 4 for y")]
     assert codes[:2] == ["'x**2 - 5*x + 6'", "'y**2 - (4)'"]
     assert not find_values("Draw the edges well-known to me in a dark-blue")
 
 
-def test_what_becomes_of_each_group_stays_with_the_grouping():
+def test_a_groups_aggregation_stays_with_the_grouping():
     assert len(split_clauses("Group df by city and compute the mean of temp; store it in `m`", limit=8)) == 1
     assert len(split_clauses("Load the words, group them by length and count each group", limit=8)) == 2
     assert len(split_clauses("Group df by city and draw the result", limit=8)) == 2

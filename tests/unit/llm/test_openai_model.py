@@ -22,7 +22,7 @@ def total(replies):
     return usage.calls, usage.prompt_tokens, usage.completion_tokens
 
 
-async def test_one_choice_is_put_together_from_its_chunks_and_counted():
+async def test_one_choice_is_joined_from_its_chunks():
     sent = []
     served = model(
         lambda body: streamed(delta(content="im"), delta(content="port x"), delta(finish="stop"), counted(12, 7)),
@@ -36,14 +36,14 @@ async def test_one_choice_is_put_together_from_its_chunks_and_counted():
     assert "n" not in sent[0] and "response_format" not in sent[0]
 
 
-async def test_a_model_that_looks_up_inline_is_stopped_behind_the_answer_that_it_makes_up():
+async def test_an_inline_lookup_stops_behind_the_invented_answer():
     sent = []
     served = model(lambda body: streamed(delta(content="x", finish="stop"), counted(1, 1)), requests=sent)
     await answers(served, replace(ask(), inline_lookups=True))
     assert sent[0]["stop"] == ["</API>"]
 
 
-async def test_a_stream_is_closed_where_an_inline_look_up_wants_its_answer():
+async def test_a_stream_is_closed_at_an_inline_lookup():
     begun = [delta(content="def f()->int: "), delta(content="<API>APISearch(sum)-"), delta(content=">")]
     served = model(lambda body: streamed(*begun, delta(content="made up", finish="stop"), counted(1, 1)))
     [reply] = await answers(served, replace(ask(), inline_lookups=True))
@@ -54,7 +54,7 @@ async def test_a_stream_is_closed_where_an_inline_look_up_wants_its_answer():
     ("details", "cached"),
     [({"cached_tokens": 9}, 9), ({"cached_tokens": 13}, 0), ({"cached_tokens": "9"}, 0), ({}, 0), (None, 0), ([9], 0)],
 )
-async def test_prompt_tokens_from_the_endpoints_cache_are_counted_as_far_as_they_are_plausible(details, cached):
+async def test_plausible_cached_prompt_tokens_are_counted(details, cached):
     counts = counted(12, 7)
     counts["usage"]["prompt_tokens_details"] = details
     replies = await answers(model(lambda body: streamed(delta(content="x", finish="stop"), counts)), ask())
@@ -62,7 +62,7 @@ async def test_prompt_tokens_from_the_endpoints_cache_are_counted_as_far_as_they
     assert total(replies) == (1, 12, 7)
 
 
-async def test_choices_of_one_request_come_in_the_order_in_which_they_end():
+async def test_choices_arrive_in_the_order_they_end():
     sent = []
     chunks = [
         delta(0, "a"),
@@ -80,7 +80,7 @@ async def test_choices_of_one_request_come_in_the_order_in_which_they_end():
     assert len(sent) == 1
 
 
-async def test_a_choice_is_passed_on_while_others_are_still_written():
+async def test_a_choice_is_passed_on_before_others_end():
     proceed = anyio.Event()
 
     first, second = delta(0, "early", "stop"), delta(1, "late", "stop")
@@ -93,7 +93,7 @@ async def test_a_choice_is_passed_on_while_others_are_still_written():
     assert seen == ["early", "late"]
 
 
-async def test_a_server_that_ignores_n_is_asked_for_the_rest_and_remembered():
+async def test_a_server_that_ignores_n_is_asked_again():
     sent = []
 
     def answer(body):
@@ -111,7 +111,7 @@ async def test_a_server_that_ignores_n_is_asked_for_the_rest_and_remembered():
 
 
 @pytest.mark.parametrize("message", ["'n' : number must be at most 1", "Only one completion choice is allowed"])
-async def test_a_server_that_refuses_n_is_asked_one_by_one_at_once(message):
+async def test_a_server_that_refuses_n_is_asked_singly(message):
     sent = []
 
     def answer(body):
@@ -123,7 +123,7 @@ async def test_a_server_that_refuses_n_is_asked_one_by_one_at_once(message):
     assert len(sent) == 5
 
 
-async def test_stream_options_are_left_out_where_they_are_refused_and_tokens_estimated():
+async def test_refused_stream_options_are_dropped_and_tokens_estimated():
     def answer(body):
         if "stream_options" in body:
             return refusal(422, "[{'loc': ['body', 'stream_options'], 'msg': 'Extra inputs are not permitted'}]")
@@ -133,7 +133,7 @@ async def test_stream_options_are_left_out_where_they_are_refused_and_tokens_est
     assert total(replies) == (1, 200, 100)
 
 
-async def test_a_server_that_does_not_stream_is_read_as_a_whole_and_remembered():
+async def test_a_server_without_streaming_is_remembered():
     sent = []
     served = model(lambda body: whole("text"), requests=sent)
     async with served:
@@ -156,7 +156,7 @@ SCHEMA = {"title": "PlanReply", "type": "object", "properties": {"a": {"type": "
         (500, "failed to parse grammar", None),
     ],
 )
-async def test_structured_replies_go_down_a_ladder_that_is_remembered(status, message, accepted):
+async def test_structured_replies_fall_back_stepwise(status, message, accepted):
     sent = []
 
     def answer(body):
@@ -224,7 +224,7 @@ async def test_an_innocent_system_role_is_kept():
     assert all(body["messages"][0]["role"] == "system" for body in sent)
 
 
-async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_request():
+async def test_a_too_long_prompt_blames_no_part():
     sent = []
     served = model(lambda body: refusal(400, "maximum context length is 4096 tokens"), requests=sent)
     with pytest.raises(EndpointError, match="maximum context length"):
@@ -233,7 +233,7 @@ async def test_a_prompt_that_is_too_long_is_reported_and_blames_no_part_of_the_r
 
 
 @pytest.mark.parametrize("cut", [LOST, "{not json", {"error": {"message": "overloaded"}}])
-async def test_what_is_complete_when_a_stream_breaks_off_is_kept_and_the_rest_asked_again_whole(cut):
+async def test_complete_choices_of_a_broken_stream_are_kept(cut):
     sent = []
 
     def answer(body):
@@ -247,7 +247,7 @@ async def test_what_is_complete_when_a_stream_breaks_off_is_kept_and_the_rest_as
     assert [body.get("n") for body in sent] == [2, None]
 
 
-async def test_choices_lost_for_good_are_replies_with_a_problem_while_others_are_complete():
+async def test_choices_lost_for_good_are_problem_replies():
     def answer(body):
         if body.get("stream"):
             return streamed(delta(0, "kept", "stop"), delta(1, "half"), LOST, end=None)
@@ -258,7 +258,7 @@ async def test_choices_lost_for_good_are_replies_with_a_problem_while_others_are
     assert "out of memory" in replies[1].problem
 
 
-async def test_a_stream_that_never_ends_is_cut_and_its_text_truncated():
+async def test_an_endless_stream_is_cut():
     def endless():
         while True:
             yield delta(content="a ")
@@ -345,7 +345,7 @@ async def test_closing_early_ends_the_requests():
         assert not under_way
 
 
-async def test_a_sampling_parameter_that_the_model_refuses_is_left_out():
+async def test_a_refused_sampling_parameter_is_left_out():
     def answer(body):
         if "temperature" in body:
             return refusal(400, "Unsupported value: 'temperature' does not support 0.8 with this model.")

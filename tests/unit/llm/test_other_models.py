@@ -23,7 +23,7 @@ def exchange(step, subject, *replies, usage=None, problem=""):
     return Exchange(1, step, subject, "qwen", (), Sampling(), replies, usage or Usage(1, 10, 5), problem)
 
 
-async def test_the_script_answers_request_by_request_and_keeps_what_it_was_asked():
+async def test_the_script_answers_each_request_and_keeps_it():
     model = ScriptedModel(["one", ["a", "b", "c"]])
     assert await texts(model, request(n=5)) == ["one"]
     assert await texts(model, request("debug", n=2)) == ["a", "b"]
@@ -36,7 +36,7 @@ async def test_the_end_of_a_script_is_reported():
         await texts(ScriptedModel([]), request())
 
 
-async def test_replay_answers_by_step_and_subject_in_recorded_order():
+async def test_replay_answers_by_step_and_subject_in_order():
     model = ReplayModel(
         [exchange("propose", "1", "a", "b"), exchange("propose", "2", "c"), exchange("propose", "1", "d")]
     )
@@ -46,7 +46,7 @@ async def test_replay_answers_by_step_and_subject_in_recorded_order():
     assert await texts(model, request(subject="1")) == ["d"]
 
 
-async def test_replay_falls_back_to_the_next_exchange_of_the_step():
+async def test_replay_falls_back_to_the_steps_next_exchange():
     model = ReplayModel([exchange("plan", "", "p"), exchange("propose", "3", "c")])
     assert await texts(model, request(subject="1")) == ["c"]
     with pytest.raises(EndpointError, match="The recorded run made no such request for subtask 1"):
@@ -62,7 +62,7 @@ async def test_replay_costs_what_was_recorded():
     assert sum((reply.usage for reply in replies), Usage()) == Usage(2, 100, 50, 1.5)
 
 
-async def test_replay_waits_as_long_as_the_replies_took_where_that_is_wanted(monkeypatch):
+async def test_replay_waits_like_the_original_on_request(monkeypatch):
     slept = []
 
     async def sleep(seconds):

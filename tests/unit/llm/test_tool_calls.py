@@ -67,13 +67,13 @@ async def test_calls_are_put_together_from_a_stream(chunks):
     assert (reply.usage.calls, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 9, 7)
 
 
-async def test_calls_of_a_whole_reply_are_taken_and_numbered_where_they_have_no_id():
+async def test_calls_without_id_are_numbered():
     given = [{"type": "function", "function": {"name": "search_api", "arguments": '{"query": "merge"}'}}]
     [reply] = await answers(model(lambda body: whole(None, finish="tool_calls", tool_calls=given)), with_tools())
     assert (reply.calls, reply.problem) == ((Call("search_api", "merge", "call_1"),), "")
 
 
-async def test_what_was_called_and_answered_is_sent_as_such():
+async def test_calls_and_answers_are_sent_as_such():
     sent = []
     await answers(model(lambda body: whole("x"), requests=sent), with_tools(messages=ASKED))
     _, assistant, first, second = sent[0]["messages"]
@@ -131,7 +131,7 @@ async def test_damaged_fields_of_a_call_are_left_out():
         (400, ""),
     ],
 )
-async def test_a_server_that_refuses_tools_receives_text_from_then_on(status, words):
+async def test_a_server_that_refuses_tools_receives_text(status, words):
     sent = []
 
     def answer(body):

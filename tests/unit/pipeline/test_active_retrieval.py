@@ -48,7 +48,7 @@ def searches(run, *, anew=True):
     return [event for event in happened(run, "knowledge_searched") if bool(event.round) is anew]
 
 
-async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_another_search():
+async def test_a_failing_subtask_is_done_after_another_search():
     debugged = []
     run, _ = await ran(failing_at_first(debugged), apis=APIS, retrieved=6)
     first, whole = searches(run, anew=False)
@@ -64,7 +64,7 @@ async def test_a_subtask_that_fails_with_the_first_retrieval_is_done_after_anoth
     assert len(debugged) == 1
 
 
-async def test_without_rounds_it_is_not_searched_again_and_fails():
+async def test_without_rounds_it_fails_without_another_search():
     run = a_run(failing_at_first([]), apis=APIS, retrieved=6)
     await run_task(replace(run, retrieval=Retrieval(rounds=0)))
     assert searches(run) == []
@@ -81,7 +81,7 @@ async def test_without_rounds_it_is_not_searched_again_and_fails():
         ("explained", "It wants the integer part"),
     ],
 )
-async def test_the_query_is_made_as_the_settings_say_and_that_is_recorded(formulation, query):
+async def test_the_query_follows_the_settings_and_is_recorded(formulation, query):
     run = a_run(failing_at_first([]), apis=APIS, retrieved=6)
     await run_task(replace(run, retrieval=Retrieval(formulation=formulation)))
     first = searches(run)[0]
@@ -90,7 +90,7 @@ async def test_the_query_is_made_as_the_settings_say_and_that_is_recorded(formul
     assert ("explain" in run.meter.by_step) is (formulation == "explained")
 
 
-async def test_the_error_is_searched_by_where_nothing_can_be_explained():
+async def test_an_unexplained_error_is_the_query():
     def refused(request):
         raise EndpointError("Nothing is recorded.")
 
@@ -116,7 +116,7 @@ async def test_the_rounds_end_when_two_agree():
     assert run.meter.by_step["explain"].calls == 2
 
 
-async def test_a_candidate_that_shows_nothing_is_written_anew_once_after_a_search():
+async def test_a_silent_candidate_is_rewritten_once_after_search():
     def debug(request):
         assert "it ran, and showed nothing" in request.messages[1].content
         return fenced("x = 4\nprint(x)")
@@ -127,12 +127,12 @@ async def test_a_candidate_that_shows_nothing_is_written_anew_once_after_a_searc
     assert run.meter.by_step["debug"].calls == 1
 
 
-async def test_what_ran_is_kept_where_its_second_writing_fails():
+async def test_what_ran_survives_a_failing_rewrite():
     run, _ = await ran(answers(propose=[fenced("x = 4")], debug=fenced("1 / 0")), apis=APIS)
     assert happened(run, "candidate_selected")[0].selection.candidate == "1.1"
 
 
-async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
+async def test_a_failed_solution_is_searched_before_repair():
     repair_inputs = []
 
     def repair(request):
@@ -147,7 +147,7 @@ async def test_a_solution_that_failed_is_searched_by_before_it_is_repaired():
     assert repair_inputs[0].apis[0].path == "math.isqrt"
 
 
-async def test_the_context_is_as_small_as_the_settings_say():
+async def test_the_context_is_as_small_as_set():
     long = tuple(api(f"math.f{i}", "the root of a number " * 200) for i in range(20))
     sizes = []
     for tokens in (500, 4000):
@@ -158,7 +158,7 @@ async def test_the_context_is_as_small_as_the_settings_say():
     assert 3500 * 3 < sizes[1] - sizes[0] < 3500 * 4
 
 
-async def test_the_web_is_asked_only_for_what_the_plan_marks_and_for_errors():
+async def test_the_web_sees_only_marked_plans_and_errors():
     marked = json.dumps({"subtasks": [{"subtask": "the root of a number", "search": "python integer root"}]})
     model = failing_at_first([])
     run = a_run(answers(plan=lambda request: marked), apis=APIS, retrieved=6)
@@ -190,7 +190,7 @@ def failed(code, name, message, apis=()):
     ],
 )
 @pytest.mark.parametrize("sharing", ["values", "schema", "none"])
-def test_no_value_is_in_a_query_for_the_web(code, name, message, sharing):
+def test_no_value_is_in_a_web_query(code, name, message, sharing):
     run = replace(a_run(answers()), sharing=sharing)
     query = web_query(run, failed(code, name, message, ("math.sqrt",)))
     assert "Miller" not in query and "4711" not in query
@@ -208,14 +208,14 @@ def test_no_value_is_in_a_query_for_the_web(code, name, message, sharing):
         ("NameError", "name 'miller' is not defined", "math NameError math.sqrt"),
     ],
 )
-def test_of_what_an_error_says_only_names_of_apis_are_searched_by_on_the_web(name, message, query):
+def test_only_api_names_of_errors_reach_the_web(name, message, query):
     apis = (*APIS, api("math.Frame"), replace(api("math.at"), parameters=(Parameter("x"),)))
     code = "row.acme_revenue, income_of(x=1), miller, math.isqrt"
     run = a_run(answers(), "Compute the revenue of miller", apis=apis)
     assert web_query(run, failed(code, name, message, ("math.sqrt",))) == query
 
 
-def test_where_nothing_is_shared_only_the_kind_of_error_and_the_calls_are_searched_by():
+def test_without_sharing_only_kinds_and_calls_are_searched():
     run = replace(a_run(answers()), sharing="none")
     item = failed("import math\nmath.introot(16)", "AttributeError", "module 'math' has no attribute 'introot'")
     assert error_query(run, item) == "AttributeError math.introot"
@@ -234,7 +234,7 @@ def test_where_nothing_is_shared_only_the_kind_of_error_and_the_calls_are_search
         ),
     ],
 )
-def test_an_error_is_searched_by_without_values_and_undefined_variables(code, name, message, query):
+def test_an_error_is_searched_without_values(code, name, message, query):
     assert error_query(a_run(answers()), failed(code, name, message)) == query
 
 
@@ -250,7 +250,7 @@ def test_names_that_code_calls(code, names):
     assert find_called_names(code) == names
 
 
-async def test_files_of_the_user_are_searched_and_sent_only_where_values_are_shared():
+async def test_files_of_the_user_need_shared_values():
     file = Passage("workspace", "notes", "the root of a number is 4711", "notes.md")
     for sharing in ("values", "schema", "none"):
         sources, model = FewPassages(PAGE, file), answers(plan=("the root",))

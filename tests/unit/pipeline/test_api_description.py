@@ -24,7 +24,7 @@ def test_a_short_description_is_complete():
 
 
 @pytest.mark.parametrize("most", [400, 700, 2200])
-def test_a_long_description_keeps_the_parameters_and_says_that_it_was_cut(most):
+def test_a_long_description_keeps_parameters_and_says_so(most):
     text = describe_in_full(LONG, most)
     assert "\nDoes it. Sentence 0" in text and "----" not in text
     assert "- p0 (int): Number 0." in text
@@ -34,7 +34,7 @@ def test_a_long_description_keeps_the_parameters_and_says_that_it_was_cut(most):
     assert len(text) < most + 500
 
 
-def test_parameters_are_described_as_far_as_they_fit_and_the_rest_is_named():
+def test_parameters_are_described_as_far_as_possible():
     few = replace(LONG, parameters=PARAMETERS[:2])
     assert "Number 0. And more of it." in describe_in_full(few, 2200)
     assert "- p0 (int): Number 0.\n" in describe_in_full(LONG, 700)
@@ -58,7 +58,7 @@ def test_a_long_example_is_cut_after_its_call():
     assert f"import lib\n{call}\n# ...\n" in text and "more" not in text
 
 
-def test_an_example_whose_call_does_not_fit_is_left_out():
+def test_an_example_without_room_is_left_out():
     example = "\n".join(["import lib", *(f"more = {number}" for number in range(200)), "lib.f(1)"])
     assert "```" not in describe_in_full(replace(api("lib.f", "Does it."), examples=(example,)), 400)
 

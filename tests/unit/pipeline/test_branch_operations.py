@@ -37,7 +37,7 @@ def warnings(run):
 THREE = [fenced(f"print({i})") for i in (1, 2, 3)]
 
 
-async def test_all_candidates_of_a_subtask_are_run_again_when_the_making_of_branches_changes(monkeypatch):
+async def test_candidates_are_rerun_when_branching_changes(monkeypatch):
     changing(monkeypatch, 2)
     run = replace(a_run(answers(propose=THREE)), parallel=1, unsent="They lack `df`.")
     ending = await run_task(run)
@@ -47,7 +47,7 @@ async def test_all_candidates_of_a_subtask_are_run_again_when_the_making_of_bran
     assert run.meter.total.executions == 3 + 2 + 1
 
 
-async def test_branches_created_alike_that_also_hang_are_reported_once(monkeypatch):
+async def test_repeated_hangs_of_branches_are_reported_once(monkeypatch):
     changing(monkeypatch, 1, 2)
     run = replace(a_run(answers(propose=THREE)), parallel=3)
     await run_task(run)
@@ -56,7 +56,7 @@ async def test_branches_created_alike_that_also_hang_are_reported_once(monkeypat
     assert warnings(run) == [HANGS]
 
 
-async def test_a_third_change_within_a_subtask_ends_the_run(monkeypatch):
+async def test_a_third_change_within_a_subtask_ends_it(monkeypatch):
     changing(monkeypatch, 1, 2, 3)
     run = replace(a_run(answers()), parallel=1)
     with pytest.raises(BranchingChanged):
@@ -66,7 +66,7 @@ async def test_a_third_change_within_a_subtask_ends_the_run(monkeypatch):
 
 
 @pytest.mark.parametrize(("moments", "ends"), [((2,), "solved"), ((2, 3), "solved"), ((3,), "solved")])
-async def test_a_solution_is_run_again_in_a_branch_made_otherwise(monkeypatch, moments, ends):
+async def test_a_solution_is_rerun_in_another_branch(monkeypatch, moments, ends):
     changing(monkeypatch, *moments)
     run = a_run(answers(), check="assert root == 4")
     assert (await run_task(run)).verdict.outcome == ends
@@ -84,7 +84,7 @@ async def test_the_files_of_an_accepted_solution_are_kept(tmp_path):
     assert (tmp_path / "trace.files" / "b.csv").read_text() == "2"
 
 
-async def test_without_the_wish_or_a_solution_no_files_are_kept(tmp_path):
+async def test_without_wish_or_solution_no_files_are_kept(tmp_path):
     run, _ = await ran(answers(solve=WRITES))
     assert happened(run, "files_kept") == []
     run = replace(a_run(answers(solve=f"{WRITES}\nraise ValueError"), solution_rounds=1), files=tmp_path / "f")
@@ -93,14 +93,14 @@ async def test_without_the_wish_or_a_solution_no_files_are_kept(tmp_path):
     assert not (tmp_path / "f").exists()
 
 
-async def test_files_that_cannot_be_kept_cost_the_solution_nothing(tmp_path):
+async def test_files_that_cannot_be_kept_cost_nothing(tmp_path):
     (tmp_path / "f").mkdir()
     run = replace(a_run(answers(solve=WRITES)), files=tmp_path / "f")
     assert (await run_task(run)).verdict.outcome == "unchecked"
     assert warnings(run)[0].startswith("The files of the solution could not be saved: ")
 
 
-async def test_the_selected_candidate_is_one_that_was_run_again(monkeypatch):
+async def test_the_selected_candidate_may_be_a_rerun(monkeypatch):
     changing(monkeypatch, 2)
     closed = []
     original = InlineBranch.close

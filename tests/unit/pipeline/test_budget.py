@@ -26,7 +26,7 @@ def test_each_kind_of_tokens_has_its_price():
     assert priced.currency == "EUR"
 
 
-def test_a_spent_budget_of_money_stops_the_run_and_bounds_the_next_reply():
+def test_a_spent_money_budget_stops_the_run():
     meter = a_meter(cost=2.0)
     meter.charge("plan", meter.priced(Usage(1, 10_000, 500)))
     meter.check()
@@ -38,7 +38,7 @@ def test_a_spent_budget_of_money_stops_the_run_and_bounds_the_next_reply():
     assert "--budget-cost" in spent.value.remedy
 
 
-def test_a_budget_in_money_needs_a_price_unless_nothing_is_spent():
+def test_a_money_budget_needs_a_price():
     with pytest.raises(UsageError, match="'other' has none") as refused:
         a_meter(cost=1.0, name="other")
     assert '[prices.models."other"]' in refused.value.remedy

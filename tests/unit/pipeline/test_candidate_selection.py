@@ -41,7 +41,7 @@ def test_evidence_decides_in_its_order(tries, best):
     assert chosen(*tries, recommended=["m.f"])[0] == best
 
 
-def test_a_lone_fact_does_not_agree_with_every_richer_output():
+def test_a_lone_fact_does_not_agree_with_everything():
     poor, rich, alike = tried(1, "5"), tried(2, "5 nodes, 7 edges, 'a', 'b'"), tried(3, "nodes 5 edges 7 'a' 'b' True")
     assert not outputs_agree(poor, rich)
     assert outputs_agree(rich, alike)
@@ -74,7 +74,7 @@ def test_values_are_the_same_however_they_are_written(other):
     assert outputs_agree(tried(1, "[0, 1, 2, 3]"), tried(2, other))
 
 
-def test_another_kind_of_thing_in_the_same_name_is_not_the_same():
+def test_different_things_of_one_name_disagree():
     graph = holding(1, "Graph Graph with 5 nodes and 4 edges", G="networkx.Graph")
     module = holding(2, "module <module 'networkx' from 'x'>", G="module", nx="module")
     count = holding(3, "int 5", G="int", G_="networkx.Graph")
@@ -83,7 +83,7 @@ def test_another_kind_of_thing_in_the_same_name_is_not_the_same():
     assert outputs_agree(graph, holding(4, "Graph Graph with 5 nodes and 4 edges", G="networkx.Graph", n="int"))
 
 
-def test_results_of_other_types_are_the_same_only_as_equal_values():
+def test_results_of_other_types_must_be_equal():
     graph, table = holding(1, "5 nodes 4 edges", g="networkx.Graph"), holding(2, "5 nodes 4 edges!", t="m.Table")
     assert not outputs_agree(graph, table)
     assert outputs_agree(holding(1, "5", g="networkx.Graph"), holding(2, "5", n="int"))
@@ -141,7 +141,7 @@ def test_what_is_printed_counts_before_what_is_bound():
     ("one", "other"),
     [("nodes: 34", "triangles: 34"), ("rows = 3", "columns = 3"), ("34 nodes\n5 edges", "34 cliques\n5 cycles")],
 )
-def test_a_few_small_numbers_that_are_named_differently_are_no_agreement(one, other):
+def test_few_small_differently_named_numbers_do_not_agree(one, other):
     assert not outputs_agree(tried(1, one), tried(2, other))
 
 
@@ -166,14 +166,14 @@ def test_names_distinguish_what_is_bound_without_words():
 @pytest.mark.parametrize(
     "text", ["area(3, 4) is 12.5", "`area(3, 4)` -> 12.5", "For 3 by 4 it returns 12.5, as a float."]
 )
-def test_the_group_whose_result_the_task_states_beats_a_larger_one(text):
+def test_the_group_with_the_stated_result_wins(text):
     tries = tried(1, "7.5"), tried(2, "7.5"), tried(3, "7.5"), tried(4, "area 12.5"), tried(5, "12.5", code="long code")
     best, [reason] = chosen(*tries, task=text)
     assert best == "1.4" and "states" in reason
     assert chosen(*tries)[0] == "1.1"
 
 
-def test_a_stated_result_that_the_code_contains_is_not_computed():
+def test_a_result_written_in_code_is_not_computed():
     tries = tried(1, "7.5"), tried(2, "12.5", code="print(12.5)")
     assert chosen(*tries, task="area(3, 4) is 12.5")[0] == "1.1"
 
@@ -186,7 +186,7 @@ def with_warning(number, warning, text="   a\n0  1"):
     return replace(experience, observation=replace(experience.observation, warnings=(warning,)))
 
 
-def test_a_cell_that_only_warned_that_it_did_nothing_comes_after_one_that_did_something():
+def test_a_cell_that_only_warned_comes_last():
     lone = with_warning(1, NO_EFFECT), with_warning(2, NO_EFFECT), tried(3, "[4]", code="much longer code")
     assert chosen(*lone)[0] == "1.3"
     assert "no effect" in chosen(*lone[:2])[1][0]
@@ -203,7 +203,7 @@ def sized(number, title, summary, text=""):
     "title",
     ["Select the two rows with the largest area", "Find the 2 nearest entries of the table", "Keep two items."],
 )
-def test_another_number_of_rows_than_was_asked_for_contradicts_the_subtask(title):
+def test_a_wrong_number_of_rows_contradicts(title):
     one = sized(1, title, "pandas.DataFrame: 1 rows x 3 columns")
     two = sized(2, title, "pandas.DataFrame: 2 rows x 3 columns", text="something longer")
     assert chosen(one, two)[0] == "1.2"
@@ -221,12 +221,12 @@ def test_another_number_of_rows_than_was_asked_for_contradicts_the_subtask(title
         "Find the 2 rows and return the 5 items",
     ],
 )
-def test_a_number_that_is_not_the_size_of_the_result_contradicts_nothing(title):
+def test_an_unrelated_number_is_harmless(title):
     assert not find_objection(sized(1, title, "list: 1 items: int"))
 
 
 @pytest.mark.parametrize(
     ("summary", "text"), [("list: 2 items: int", ""), ("int: 4", ""), ("list: 1 items: int", "2 rows")]
 )
-def test_a_result_that_may_be_what_was_asked_for_is_not_objected_to(summary, text):
+def test_a_possibly_right_result_meets_no_objection(summary, text):
     assert not find_objection(sized(1, "Select the two rows with the largest area", summary, text))

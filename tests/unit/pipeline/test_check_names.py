@@ -49,7 +49,7 @@ def test_a_name_that_is_announced_is_not_reported(known):
     assert names("assert result", **known) == ()
 
 
-def test_the_notice_names_them_and_says_how_to_repair_the_task():
+def test_the_notice_names_them_and_the_remedy():
     """Issue 14, item 16: one sentence for all names, before anything is asked."""
     notice = missing_names_notice(Task("Count.", ("networkx",), check="assert a + b"))
     assert "`a` and `b`" in notice and "store it in `a`" in notice
@@ -57,7 +57,7 @@ def test_the_notice_names_them_and_says_how_to_repair_the_task():
 
 
 @pytest.mark.parametrize("step", ["solve", "repair"])
-def test_the_model_is_given_the_names_and_not_the_check(step):
+def test_the_model_gets_the_names_without_the_check(step):
     """Issue 14, item 16: a prompt names what the check reads, where the task does not."""
 
     def prompt(text):

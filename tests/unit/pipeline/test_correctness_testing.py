@@ -49,7 +49,7 @@ def solutions(run):
     return [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
 
 
-async def test_outputs_that_are_judged_right_solve_a_task_without_a_check():
+async def test_outputs_judged_right_solve_a_task():
     run, ending = await tested(judge=RIGHT)
     assert ending.verdict.outcome == "solved"
     assert ending.verdict.reason == "Judged right on 2 generated inputs; no check was given."
@@ -62,7 +62,7 @@ async def test_outputs_that_are_judged_right_solve_a_task_without_a_check():
     assert "judged right on 2 generated inputs" in selected.selection.reasons
 
 
-async def test_the_files_of_the_corrected_program_are_the_ones_that_are_kept(tmp_path):
+async def test_files_of_the_corrected_program_are_kept(tmp_path):
     judge = [f"{WRONG}\n{fenced(SOUND + WRITES_B)}", RIGHT]
     run = replace(a_tested_run(NAIVE + "\nwritten = {'a': '1'}", judge=judge), files=tmp_path / "files")
     await run_task(run)
@@ -70,7 +70,7 @@ async def test_the_files_of_the_corrected_program_are_the_ones_that_are_kept(tmp
     assert [event.files for event in happened(run, "files_kept")] == [("a",), ("b",)]
 
 
-async def test_a_program_that_is_judged_wrong_by_its_output_is_corrected():
+async def test_a_program_judged_wrong_is_corrected():
     run, ending = await tested(judge=[f"{WRONG}\n{fenced(SOUND)}", RIGHT])
     assert (ending.solution.candidate, ending.solution.code) == ("s2", SOUND)
     assert ending.verdict.outcome == "solved"
@@ -81,7 +81,7 @@ async def test_a_program_that_is_judged_wrong_by_its_output_is_corrected():
     assert texts == ["3", "3"]
 
 
-async def test_rounds_end_when_they_are_used_up_and_the_last_program_stays_unchecked():
+async def test_used_up_rounds_leave_the_program_unchecked():
     programs = [NAIVE + f" + {n}" for n in range(9)]
     run, ending = await tested(judge=[f"{WRONG}\n{fenced(code)}" for code in programs], test_rounds=2)
     assert [candidate.id for candidate in solutions(run)] == ["s1", "s2", "s3"]
@@ -92,7 +92,7 @@ async def test_rounds_end_when_they_are_used_up_and_the_last_program_stays_unche
     )
 
 
-async def test_the_same_program_again_ends_the_rounds_and_is_not_run_again():
+async def test_the_same_program_ends_the_rounds():
     run, ending = await tested(judge=[f"{WRONG}\n{fenced('# once more' + chr(10) + NAIVE)}"])
     assert [(c.id, c.duplicate_of) for c in solutions(run)] == [("s1", None), ("s2", "s1")]
     assert ending.verdict.outcome == "unchecked"
@@ -100,19 +100,19 @@ async def test_the_same_program_again_ends_the_rounds_and_is_not_run_again():
 
 
 @pytest.mark.parametrize("reply", ["unsure", "t1: unsure, cannot be seen\nVerdict: unsure", "wrong"])
-async def test_what_is_judged_unsure_or_wrong_without_a_better_program_is_never_solved(reply):
+async def test_an_unsure_or_wrong_verdict_is_never_solved(reply):
     _, ending = await tested(judge=reply)
     assert ending.verdict.outcome == "unchecked"
     assert ending.solution.candidate == "s1"
 
 
-async def test_replies_that_cannot_be_parsed_are_unsure_and_reported():
+async def test_unparsable_replies_are_unsure():
     run, ending = await tested(judge=["I like it.", "I still like it."])
     assert ending.verdict.outcome == "unchecked"
     assert any("could not be parsed" in event.text for event in happened(run, "notice"))
 
 
-async def test_a_program_that_fails_the_users_check_is_repaired_before_anything_is_invented():
+async def test_the_users_check_is_repaired_first():
     steps = {"repair": fenced(SOUND)}
     run, ending = await tested(NAIVE, check="assert root(10) == 3", steps=steps)
     assert ending.verdict.outcome == "solved"
@@ -120,7 +120,7 @@ async def test_a_program_that_fails_the_users_check_is_repaired_before_anything_
     assert [request.inputs.program.candidate.id for request in asked(run, "invent")] == ["s2"]
 
 
-async def test_a_correction_that_fails_the_users_check_is_not_taken():
+async def test_a_correction_that_fails_the_check_is_dropped():
     _, ending = await tested(check="assert root(9) == 3", judge=[f"{WRONG}\n{fenced('def root(x): return 0')}", RIGHT])
     assert ending.solution.code == NAIVE
     assert ending.verdict.outcome == "solved"
@@ -129,7 +129,7 @@ async def test_a_correction_that_fails_the_users_check_is_not_taken():
     )
 
 
-async def test_a_correction_that_fails_is_judged_too_and_corrected_again():
+async def test_a_failing_correction_is_judged_and_corrected():
     judge = [f"{WRONG}\n{fenced('def root(x): return 1 / 0')}", f"wrong\n{fenced(SOUND)}", RIGHT]
     run, ending = await tested(check="assert root(9) == 3", judge=judge)
     assert (ending.solution.candidate, ending.verdict.outcome) == ("s3", "solved")
@@ -156,7 +156,7 @@ async def test_errors_among_the_results_are_looked_up():
     assert ending.verdict.reason == "Judged right on 1 generated input (1 could not be run); no check was given."
 
 
-async def test_right_is_not_believed_where_no_input_ran_to_its_end():
+async def test_right_needs_an_input_that_ran():
     invent = json.dumps({"tests": [{"title": "text", "after": "root('nine')"}]})
     ending = await run_task(a_tested_run(invent=invent, judge="right"))
     assert ending.verdict.outcome == "unchecked"
@@ -174,13 +174,13 @@ async def test_right_is_not_believed_where_no_input_ran_to_its_end():
         ("right", "Judged right, but no input was judged individually; no check was given."),
     ],
 )
-async def test_only_inputs_with_an_opinion_of_their_own_are_judged_right(reply, reason):
+async def test_only_inputs_with_an_opinion_are_judged_right(reply, reason):
     ending = await run_task(a_tested_run(judge=reply))
     assert ending.verdict.outcome == "unchecked"
     assert ending.verdict.reason == reason
 
 
-async def test_an_input_that_fails_by_itself_is_dropped_and_reported():
+async def test_an_input_that_fails_alone_is_dropped():
     tests = [{"title": "broken", "before": "1 / 0", "after": "root(1)"}, {"title": "one", "after": "print(root(1))"}]
     run, ending = await tested(invent=json.dumps({"tests": tests}), judge="t2: right\nright")
     assert [item.subtask.id for item in asked(run, "judge")[0].inputs.results] == ["t2"]
@@ -188,7 +188,7 @@ async def test_an_input_that_fails_by_itself_is_dropped_and_reported():
     assert ending.verdict.reason == "Judged right on 1 generated input (1 could not be run); no check was given."
 
 
-async def test_expected_values_are_removed_from_inputs_and_this_is_reported():
+async def test_expected_values_are_removed_from_inputs():
     invent = json.dumps({"tests": [{"title": "nine", "after": "assert root(9) == 4\nassert root(16) == 5"}]})
     run, _ = await tested(invent=invent)
     [event] = happened(run, "inputs_invented")
@@ -196,7 +196,7 @@ async def test_expected_values_are_removed_from_inputs_and_this_is_reported():
     assert any("Assertions were removed" in event.text for event in happened(run, "notice"))
 
 
-async def test_no_usable_reply_leaves_the_solution_as_it_is():
+async def test_without_usable_replies_the_solution_stays():
     _, ending = await tested(invent=["", ""], check="assert root(9) == 3")
     assert ending.verdict.outcome == "solved"
     assert (
@@ -204,7 +204,7 @@ async def test_no_usable_reply_leaves_the_solution_as_it_is():
     )
 
 
-async def test_the_end_of_the_budget_keeps_the_last_program_that_passed_the_check():
+async def test_the_budgets_end_keeps_the_last_passing_program():
     # a candidate, a solution and its check; the program and what is around it on two inputs; a correction and its check
     run = a_tested_run(
         judge=[f"{WRONG}\n{fenced(SOUND)}", RIGHT],
@@ -229,7 +229,7 @@ class Slow(ScriptedModel):
 
 
 @pytest.mark.parametrize(("check", "outcome"), [("assert root(9) == 3", "solved"), (None, "unchecked")])
-async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
+async def test_the_end_of_time_keeps_a_running_program(check, outcome):
     run = a_tested_run(check=check, budget=Budget(seconds=2))
     ending = await run_task(replace(run, model=Slow(run.model._script)))
     assert (ending.verdict.outcome, ending.solution.code) == (outcome, NAIVE)
@@ -237,14 +237,14 @@ async def test_the_end_of_the_time_keeps_a_program_that_ran(check, outcome):
     assert run.meter.by_step["judge"].calls == 0
 
 
-async def test_where_branches_are_made_in_another_way_all_inputs_are_tried_again(monkeypatch):
+async def test_after_a_branching_change_inputs_are_retried(monkeypatch):
     changing(monkeypatch, 5)
     run, ending = await tested(candidates=1)
     assert ending.verdict.outcome == "solved"
     assert len(happened(run, "solution_tested")) == 1
 
 
-async def test_the_offline_model_passes_tests_over_and_says_so_once():
+async def test_the_offline_model_skips_tests_and_says_so():
     run = a_run(
         OfflineModel(FewApis(MATH)), "Store the square root of 16 in root", tests=True, check="assert root == 4"
     )
@@ -254,7 +254,7 @@ async def test_the_offline_model_passes_tests_over_and_says_so_once():
     assert notices == ["The offline model can neither write test inputs nor judge outputs: --tests is ignored."]
 
 
-async def test_where_outputs_are_not_shared_they_are_not_judged():
+async def test_unshared_outputs_are_not_judged():
     run = replace(a_tested_run(), sharing="none")
     ending = await run_task(run)
     assert ending.verdict.outcome == "unchecked"
@@ -269,7 +269,7 @@ async def test_right_by_types_alone_is_not_solved():
     assert "without seeing any of its values" in ending.verdict.reason
 
 
-async def test_no_value_of_an_error_reaches_the_search_where_only_the_schema_is_shared():
+async def test_with_schema_no_error_value_reaches_search():
     searched = []
 
     class Noting(FewApis):

@@ -24,7 +24,7 @@ def proposals(run):
 
 
 @pytest.mark.parametrize("moment", [("propose", "2"), ("propose", "3"), ("solve", "solution")])
-async def test_an_edited_candidate_runs_in_the_state_before_its_subtask_and_nothing_else_changes(moment):
+async def test_an_edited_candidate_runs_before_its_subtask(moment):
     run, watch, _ = await drive({moment: [edit("1.2")]}, holds=False)
     mine = proposals(run)["1.3"]
     assert (mine.edits, mine.code, mine.subtask, mine.parent) == ("1.2", MINE, "1", "")
@@ -35,7 +35,7 @@ async def test_an_edited_candidate_runs_in_the_state_before_its_subtask_and_noth
     assert warnings(run) == []
 
 
-async def test_an_edited_candidate_is_carried_forward_when_the_user_chooses_it():
+async def test_an_edited_candidate_is_carried_when_chosen():
     run, watch = steered({("propose", "3"): [edit("2.2")]}, holds=True)
 
     async def after_it_ran():
@@ -64,7 +64,7 @@ def before_mine(monkeypatch, act):
 
 
 @pytest.mark.parametrize(("given", "words"), [(edit("9.1"), "9.1"), (edit("3.1"), "3.1")])
-async def test_an_edit_for_a_subtask_that_has_not_begun_is_refused(given, words):
+async def test_an_edit_of_a_future_subtask_is_refused(given, words):
     run, _, _ = await drive({("propose", "2"): [given]}, holds=False)
     assert len(warnings(run)) == 1
     assert words in warnings(run)[0]
@@ -78,7 +78,7 @@ async def test_going_back_before_its_subtask_cancels_it(monkeypatch):
     assert "2.3" not in texts(run)
 
 
-async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monkeypatch):
+async def test_an_edit_whose_kernel_fails_ends_nothing(monkeypatch):
     async def fail():
         raise KernelError("The kernel is gone.")
 
@@ -89,7 +89,7 @@ async def test_an_edited_candidate_whose_kernel_fails_does_not_end_the_run(monke
     assert result.verdict.outcome == "unchecked"
 
 
-async def test_candidates_that_computed_the_same_are_recorded_as_such():
+async def test_candidates_with_equal_results_are_recorded():
     same = lambda request: [fenced(f"{name} = 4096.5\nprint({name})") for name in ("total", "amount")]  # noqa: E731
     asked = {("solve", "solution"): [edit("1.1", "print(4096.5 * 1)"), edit("1.1", "print('different', 77.25)")]}
     run, _, _ = await drive(asked, holds=False, plan=("a",), propose=same)
@@ -97,7 +97,7 @@ async def test_candidates_that_computed_the_same_are_recorded_as_such():
     assert [agreeing[id_] for id_ in ("1.1", "1.2", "1.3", "1.4")] == ["", "1.1", "1.1", ""]
 
 
-async def test_an_edited_candidate_ends_after_its_subtask_was_explored_again(monkeypatch):
+async def test_an_edit_ends_after_its_subtask_reran(monkeypatch):
     again = anyio.Event()
     before_mine(monkeypatch, again.wait)
     run, _ = steered({("propose", "3"): [edit("2.1"), Retry("2")]}, holds=True)

@@ -151,7 +151,7 @@ def doings(run, model, sources):
     return requests, events, run.root.log, searches, web, learned, spent, run.sharing, run.settings
 
 
-async def test_without_a_planted_text_every_kind_of_step_is_taken():
+async def test_without_planted_text_every_step_is_taken():
     run, model, sources = a_world(World())
     assert (await run_task(run)).verdict.outcome == "solved"
     steps = {request.step for request in model.requests}
@@ -165,7 +165,7 @@ def planted(shift):
 
 
 @pytest.mark.parametrize("shift", range(len(TEXTS)))
-async def test_planted_texts_are_only_ever_quoted_and_change_nothing_that_is_done(shift):
+async def test_planted_texts_change_nothing(shift):
     run, model, sources = a_world(World(**planted(shift)))
     await run_task(run)
     assert doings(run, model, sources) == await harmless()
@@ -210,7 +210,7 @@ SECRET = "sk-4711-SECRET"
 
 
 @pytest.mark.parametrize("sharing", ["schema", "none"])
-async def test_a_secret_in_the_users_data_is_in_no_prompt_and_no_query(sharing):
+async def test_a_secret_is_in_no_prompt_or_query(sharing):
     places = ("output", "error", "report", "warning", "log", "workspace")
     run, model, sources = a_world(World(**dict.fromkeys(places, SECRET)))
     await run_task(replace(run, sharing=sharing))
@@ -219,7 +219,7 @@ async def test_a_secret_in_the_users_data_is_in_no_prompt_and_no_query(sharing):
     assert sources.learned and not any(SECRET in one.observed for one in sources.learned)
 
 
-async def test_nothing_that_was_found_or_observed_is_in_a_query_for_the_web():
+async def test_nothing_observed_is_in_a_web_query():
     run, _, sources = a_world(World(**dict.fromkeys(PLACES, SECRET)))
     await run_task(run)
     assert not any(SECRET in query for query, kinds in sources.asked if "web" in kinds)

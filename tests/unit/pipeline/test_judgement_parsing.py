@@ -108,7 +108,7 @@ def test_verdicts_are_read_in_many_forms(text, ruling):
     assert verdict(text)[0] == ruling
 
 
-def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
+def test_each_input_has_a_line_and_deciding_reason():
     text = "- **t1**: right, as asked.\n- t2: WRONG — it pairs NaN with NaN.\n- t9: wrong\n\n**wrong**"
     judgement, _ = parse_judgement(text, IDS)
     assert [(item.input, item.ruling) for item in judgement.opinions] == [("t1", "right"), ("t2", "wrong")]
@@ -129,7 +129,7 @@ def test_each_input_has_its_own_line_and_the_reason_is_the_one_that_decides():
         ("t1: right\nt2: wrong\nt3: right\n```\nwrong\n```", {"t1": "right", "t2": "wrong", "t3": "right"}),
     ],
 )
-def test_an_opinion_is_right_only_where_that_is_all_it_says(text, opinions):
+def test_only_a_plain_right_counts_as_right(text, opinions):
     assert verdict(text)[1] == opinions
 
 
@@ -144,7 +144,7 @@ def test_a_verdict_in_a_fence_is_no_program():
 
 
 @pytest.mark.parametrize("end", ["", "\n### Verdict\nwrong", "\nVerdict: wrong", "\n**Verdict**\n\n**wrong**"])
-def test_a_verdict_below_the_heading_of_an_input_is_about_that_input(end):
+def test_a_verdict_below_a_heading_concerns_that_input(end):
     text = f"### t1: numbers alone\nwrong, a column is missing\n\n### t2\n\nright{end}"
     assert verdict(text) == ("wrong", {"t1": "wrong", "t2": "right"}, None)
 
@@ -158,7 +158,7 @@ def test_a_verdict_in_what_was_quoted_is_none():
     assert verdict(f"```\nright\n```\nt1: wrong: no\n```python\n{PROGRAM}\n```\nwrong")[0] == "wrong"
 
 
-def test_a_program_is_taken_with_a_verdict_of_wrong_only():
+def test_a_program_needs_a_verdict_of_wrong():
     fence = f"```python\n{PROGRAM}\n```"
     assert verdict(f"right\n{fence}")[2] is None
     assert verdict(f"unsure\n{fence}")[2] is None

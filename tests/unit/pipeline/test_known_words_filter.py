@@ -46,12 +46,12 @@ def run_of(task=TASK, model=None, **more):
         ("", ""),
     ],
 )
-def test_a_query_keeps_words_of_the_task_and_of_the_library_alone(query, sent):
+def test_a_query_keeps_words_of_task_and_library(query, sent):
     assert filter_queries(run_of(), [query]) == [sent]
 
 
 @pytest.mark.parametrize("sharing", ["values", "schema", "none"])
-async def test_no_word_of_the_users_files_reaches_the_web_by_the_plan(sharing):
+async def test_no_word_of_files_reaches_the_web(sharing):
     seen = []
 
     def plan(request):

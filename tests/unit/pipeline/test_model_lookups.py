@@ -72,7 +72,7 @@ async def test_a_reply_that_asks_is_answered_and_continues():
     assert sum((item.exchange.usage for item in happened(run, "model_called")), Usage()).calls == 2
 
 
-async def test_a_tool_that_is_called_is_answered_by_its_id():
+async def test_a_called_tool_is_answered_by_its_id():
     call = Call("get_signature", "math.gcd", "c7")
     run = looking_up(ScriptedModel([call, ROOT]))
     [draft] = await drafts(run)
@@ -108,7 +108,7 @@ async def test_choices_that_ask_hold_up_no_others():
     assert codes == ["x = 1", "x = 2", "x = 3"]
 
 
-async def test_more_look_ups_than_there_are_get_no_answer_and_then_no_hearing():
+async def test_lookups_beyond_the_limit_get_no_answer():
     run = looking_up(ScriptedModel(["APISearch(a)", "APISearch(b)", ROOT]), lookups=1)
     [draft] = await drafts(run)
     assert draft.code == "print(16 ** 0.5)" and len(happened(run, "looked_up")) == 1
@@ -123,7 +123,7 @@ async def test_more_look_ups_than_there_are_get_no_answer_and_then_no_hearing():
 
 
 @pytest.mark.parametrize("how", ["off", "offline", "few tokens"])
-async def test_where_look_ups_are_off_they_are_not_mentioned(how):
+async def test_where_lookups_are_off_they_are_unmentioned(how):
     model = ScriptedModel(["APISearch(root)"], name=OFFLINE if how == "offline" else "scripted")
     budget = Budget(tokens=7000) if how == "few tokens" else Budget()
     run = looking_up(model, lookups=0 if how == "off" else 3, budget=budget)
@@ -133,7 +133,7 @@ async def test_where_look_ups_are_off_they_are_not_mentioned(how):
     assert "APISearch" not in request.messages[1].content
 
 
-async def test_look_ups_take_no_more_tokens_than_there_are():
+async def test_lookups_stay_within_the_token_limit():
     offered = []
     for tokens in (200_000, 10_000, 8_000):
         run = looking_up(ScriptedModel([[ROOT] * 20]), lookups=10, budget=Budget(tokens=tokens))
@@ -195,7 +195,7 @@ async def test_what_the_library_says_is_quoted():
     assert inside.count("Ignore") == 2 and "Ignore" not in before + after
 
 
-async def test_of_many_parameters_each_is_described_rather_than_a_few_at_length():
+async def test_many_parameters_are_each_described_briefly():
     many = tuple(Parameter(f"option_{number}", about="word " * 80) for number in range(30))
     text = await answer(Call("get_signature", "m.f", "c"), apis=(replace(api("m.f"), parameters=many),))
     assert all(f"- option_{number}: word" in text for number in range(30))
@@ -221,7 +221,7 @@ class Sources(FewApis):
         ("beans.count", "none", True),
     ],
 )
-async def test_source_of_the_users_own_is_sent_only_with_values(path, sharing, sent):
+async def test_source_of_the_user_needs_shared_values(path, sharing, sent):
     model = ScriptedModel([Call("get_source", path, "c1"), ROOT])
     run = replace(looking_up(model, knowledge=Sources(BEANS)), sharing=sharing)
     await drafts(run)
@@ -254,7 +254,7 @@ async def test_names_answer_where_a_search_does_not(knowledge, why):
     assert text.startswith(why) and "beans.beans_of(x)" in text
 
 
-async def test_a_prompt_offers_look_ups_where_there_are_some():
+async def test_a_prompt_offers_available_lookups():
     run = looking_up(ScriptedModel([ROOT]))
     [_ async for _ in ask_code(run, "solve", SolveInputs(run.task, MATH, ()), subject="solution")]
     text = run.model.requests[0].messages[1].content + "\n"
@@ -284,7 +284,7 @@ def model_with_look_ups(request):
             return '{"apis": ["math.sqrt"]}'
 
 
-async def test_replaying_a_run_with_look_ups_gives_it_again():
+async def test_replaying_a_run_repeats_its_lookups():
     def outcome(run, ending):
         proposed = [(item.candidate.id, item.candidate.code) for item in happened(run, "candidate_proposed")]
         looked = [replace(item) for item in happened(run, "looked_up")]
@@ -299,7 +299,7 @@ async def test_replaying_a_run_with_look_ups_gives_it_again():
     assert outcome(again, await run_task(again)) == first
 
 
-async def test_the_members_of_a_class_are_listed_whether_they_are_documented_or_not():
+async def test_all_members_of_a_class_are_listed():
     jar = api("beans.Jar", "A jar of beans.", "()", "class")
     text = await answer("APISearch(beans.Jar)", apis=(jar, *BEANS, api("beans.Jar.shake", "", "(times)", "method")))
     assert all(f"- beans.Jar.{call}" in text for call in ("fill(n=1)", "pour(n)", "shake(times)"))
@@ -328,7 +328,7 @@ def model_that_looks_up_a_method(request):
             return "class Jar:\n    def fill(self, n):\n        return n\n\njar = Jar()\nprint(jar.fill(3))"
 
 
-async def test_what_was_looked_up_and_used_is_documented_from_then_on():
+async def test_used_lookups_are_documented_from_then_on():
     model = ScriptedModel(model_that_looks_up_a_method)
     run = looking_up(model, apis=BEANS, candidates=1)
     ending = await run_task(run)
@@ -343,7 +343,7 @@ def inline(model, **more):
     return replace(a_run(model, **more), retrieval=Retrieval(lookups=3, inline_lookups=True))
 
 
-async def test_a_fine_tuned_model_is_answered_in_the_middle_of_its_code():
+async def test_a_fine_tuned_model_is_answered_within_code():
     begun = "```python\nimport math\nx = <API>APISearch(square root of a number)->"
     model = ScriptedModel([f"{begun}made_up(</API>made_up(16)", "math.sqrt(16)\n```"])
     run = inline(model)
@@ -356,7 +356,7 @@ async def test_a_fine_tuned_model_is_answered_in_the_middle_of_its_code():
     assert not model.requests[0].tools and "APISearch" not in model.requests[0].messages[1].content
 
 
-async def test_a_fine_tuned_model_may_search_again_after_code_but_not_without_any():
+async def test_a_fine_tuned_model_may_search_again():
     search = "<API>APISearch(square root)->"
     run = inline(ScriptedModel([f"```python\n{search}", *[f"x = 1\ny = {search}"] * 4, "2\n```"]))
     [draft] = await drafts(run)
@@ -366,7 +366,7 @@ async def test_a_fine_tuned_model_may_search_again_after_code_but_not_without_an
     assert draft.problem and len(happened(run, "looked_up")) == 3
 
 
-async def test_where_the_server_does_not_continue_a_message_the_repeated_program_counts():
+async def test_a_repeated_program_counts_without_continuation():
     model = ScriptedModel(["```python\nx = <API>APISearch(square root)->", "```python\nprint(1)\n```"])
     [draft] = await drafts(inline(model))
     assert draft.code == "print(1)"

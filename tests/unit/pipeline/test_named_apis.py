@@ -45,14 +45,14 @@ def test_a_path_is_known_without_its_beginning(name):
     assert resolve_path(knowledge, name).path == "deck.Table.merge"
 
 
-def test_a_method_brings_its_class_and_what_returns_it():
+def test_a_method_brings_its_class_and_makers():
     found = with_ways(FewApis(DECK), [DECK[4]])
     assert paths(found) == ["deck.Slides.add_slide", "deck.Slides", "deck.Deck.slides"]
     assert paths(with_ways(FewApis(DECK), [DECK[2]]))[1:] == ["deck.Deck", "deck.open"]
 
 
 @pytest.mark.parametrize("code", ["table.push(row)", "what became of `push`?", "table.add(row)"])
-def test_names_in_code_lead_to_what_they_are_called_now(code):
+def test_names_in_code_lead_to_their_successors(code):
     assert paths(successors(FewApis(DECK), code)) == ["deck.Table.append_row"]
 
 

@@ -49,7 +49,7 @@ def lines(observation, **more):
     return describe(observation, **more).splitlines()[4:]
 
 
-def test_a_cell_that_ran_is_described_with_all_that_it_did():
+def test_a_cell_that_ran_is_described_fully():
     assert lines(RAN) == [
         "It ran.",
         "Output:",
@@ -69,7 +69,7 @@ def test_a_cell_that_ran_is_described_with_all_that_it_did():
     ]
 
 
-def test_a_cell_that_failed_is_described_with_its_report_first_and_without_what_is_gone():
+def test_a_failed_cell_begins_with_its_report():
     assert lines(FAILED) == [
         "It failed (error).",
         "Error:",
@@ -84,13 +84,13 @@ def test_a_cell_that_failed_is_described_with_its_report_first_and_without_what_
     ]
 
 
-def test_a_value_that_is_shown_and_bound_is_described_once():
+def test_a_shown_and_bound_value_is_described_once():
     text = describe(replace(RAN, text=f"hello\n{FRAME}"))
     assert text.count("3 rows x 2 columns") == 1
     assert "- df (mutated, before: 2 x 2): pandas.DataFrame, as shown above" in text
 
 
-def test_a_message_that_the_report_lacks_is_shown_and_the_note_not_again():
+def test_a_message_missing_in_the_report_is_shown():
     error = ErrorInfo("Timeout", "did not end within 3 s", report="KeyboardInterrupt\n  line 2 of the cell: wait()")
     observation = Observation("timeout", error=error, note="did not end within 3 s")
     assert lines(observation)[1:] == [
@@ -121,13 +121,13 @@ LONG = {
 
 
 @pytest.mark.parametrize(("observation", "expected"), LONG.values(), ids=LONG)
-def test_an_observation_has_a_budget_and_says_what_is_cut(observation, expected):
+def test_an_observation_has_a_budget_and_notes_cuts(observation, expected):
     text = describe(observation, most=100_000)
     assert expected in text
     assert len(text) < MOST_CHARACTERS * 1.2
 
 
-def test_values_that_do_not_fit_are_described_by_their_first_line_then_by_name():
+def test_values_that_do_not_fit_are_shortened():
     text = describe(replace(MANY, text="", warnings=(), logs=(), files=()))
     assert "- n0 (new): list: of 0\nitem item" in text
     assert "[more cut]" in text
@@ -180,7 +180,7 @@ def test_many_cells_keep_within_their_budget():
     assert len(describe(*[MANY] * 8, most=9000, code="c = 1\n" * 500)) < 13_000
 
 
-def test_prompts_of_equal_runs_differ_in_nothing_but_measurements_and_marks():
+def test_prompts_of_equal_runs_differ_in_measurements_only():
     """A slower run says what an experiment took; its quotation then has another mark."""
     slow = quote(describe(RAN))
     fast = quote(describe(replace(RAN, seconds=0.2, memory=0)))
@@ -219,7 +219,7 @@ def test_what_was_not_printed_is_summarized(printed):
 GRAMMAR = "query ::= term | query 'and' term\nterm  ::= field ':' value\nfield ::= letter+"
 
 
-def test_a_grammar_is_not_cut_where_prose_can_be():
+def test_a_grammar_is_cut_after_prose():
     prose = "\n\n".join(f"Paragraph {n}. {'It is a language. ' * 15}" for n in range(60))
     text = describe(Observation("ok", text=f"{prose}\n\n{GRAMMAR}\n\n{prose}"))
     assert GRAMMAR in text and "characters left out" in text

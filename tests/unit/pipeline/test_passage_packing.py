@@ -25,7 +25,7 @@ def test_all_of_it_fits_into_the_budget(tokens, passages):
     assert size(pack(MANY, [*texts, *codes], tokens)) <= tokens * CHARACTERS_PER_TOKEN + 400
 
 
-def test_every_api_is_named_before_the_first_ones_are_described_at_length():
+def test_every_api_is_named_before_details():
     text = pack(MANY, (), 4000).apis
     assert all(f"lib.f{i}" in text for i in range(20))
     assert text.index("### lib.f0") < text.index("### lib.f3") < text.index("lib.f19")
@@ -45,7 +45,7 @@ def test_apis_that_the_passages_code_calls_come_first():
     assert text.index("math.floor") < text.index("math.sqrt")
 
 
-def test_the_apis_ranked_first_are_described_at_length_behind_those_that_code_calls_too():
+def test_the_first_apis_are_described_at_length():
     code = replace(CODE, apis=tuple(item.path for item in MANY[4:8]))
     text = pack(MANY, [code], 4000).apis
     assert text.index("### lib.f4") < text.index("### lib.f0")

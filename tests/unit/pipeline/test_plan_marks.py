@@ -38,7 +38,7 @@ def planned(text):
         "```json\n" + json.dumps({"plan": ["**" + PLAIN + "**", "", None, MARKED]}) + "\n```",
     ],
 )
-def test_a_subtask_may_have_a_query_in_every_usual_disguise(text):
+def test_a_subtask_may_have_a_query_in_disguise(text):
     assert planned(text) == [(PLAIN, ""), (MARKED["subtask"], QUERY)]
 
 
@@ -61,14 +61,14 @@ async def plan_of(reply, sources):
 
 
 @pytest.mark.parametrize(("sources", "query"), [(Searched(), QUERY), (NoSources(), "")], ids=["web", "no web"])
-async def test_queries_are_asked_for_and_kept_where_the_web_is_searched(sources, query):
+async def test_queries_are_requested_where_the_web_is_searched(sources, query):
     plan, request = await plan_of({"subtasks": [PLAIN, MARKED]}, sources)
     assert [(subtask.id, subtask.online) for subtask in plan.subtasks] == [("1", ""), ("2", query)]
     assert request.inputs.online is bool(query)
     assert ("The web can be searched" in request.messages[-1].content) is bool(query)
 
 
-async def test_a_revised_plan_keeps_the_queries_of_the_subtasks_that_stay():
+async def test_a_revised_plan_keeps_queries():
     plan = json.dumps({"subtasks": [PLAIN, "Draw it", MARKED]})
     run = replace(a_run(ScriptedModel(lambda request: plan), TASK), sources=Searched())
     await make_plan(run, Introduction("a library"))

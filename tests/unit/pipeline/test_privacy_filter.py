@@ -124,7 +124,7 @@ def test_schema_keeps_what_is_known_without_values():
     assert "4712" not in text and "patient" not in text and "WARNING" not in text
 
 
-def test_schema_keeps_of_a_report_what_is_of_the_code():
+def test_schema_keeps_the_code_of_a_report():
     assert redact_inputs(SolveInputs(TASK, (), (SEEN,)), "schema").experience[0].observation.error.report == (
         """KeyError
   line 1 of the cell: df = load(rows["x"])
@@ -168,7 +168,7 @@ def filtered_error(name, message, code="df = load(rows['x'])"):
         ("FileNotFoundError", "No such file: /home/Miller"),
     ],
 )
-def test_in_schema_a_message_that_may_hold_data_is_left_out(name, message):
+def test_schema_drops_messages_that_may_hold_data(name, message):
     assert filtered_error(name, message) == ErrorInfo(name, "")
 
 
@@ -211,12 +211,12 @@ def test_in_schema_a_message_about_code_is_kept(name, message, kept):
         ("NameError", "name 'Miller' is not defined", "eval(key)", "name '...' is not defined"),
     ],
 )
-def test_in_schema_a_name_that_is_not_in_the_code_is_left_out(name, message, code, kept):
+def test_schema_drops_names_outside_the_code(name, message, code, kept):
     assert filtered_error(name, message, code) == ErrorInfo(name, kept)
 
 
 @pytest.mark.parametrize("level", ["schema", "none"])
-def test_files_of_the_user_are_not_sent_below_values(level):
+def test_files_of_the_user_stay_below_values(level):
     file, page = (Passage(source, "t", "patient 4711", "o") for source in ("workspace", "documentation"))
     values = SolveInputs(TASK, (), (), (file, page))
     assert redact_inputs(values, level).passages == (page,)
@@ -224,7 +224,7 @@ def test_files_of_the_user_are_not_sent_below_values(level):
 
 
 @pytest.mark.parametrize("step", inputs())
-def test_a_value_found_nowhere_but_in_the_data_is_in_no_prompt(step):
+def test_a_value_only_in_data_is_never_prompted(step):
     def sent(level):
         return "".join(message.content for message in render(step, redact_inputs(inputs()[step], level)))
 

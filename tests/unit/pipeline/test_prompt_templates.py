@@ -97,13 +97,13 @@ def test_a_prompt_reads_as_it_did(step):
 
 
 @pytest.mark.parametrize("step", [step for step in get_args(Step) if hasattr(INPUTS[step], "task")])
-def test_every_prompt_that_states_the_task_has_its_setup(step):
+def test_every_prompt_with_the_task_has_its_setup(step):
     inputs = replace(INPUTS[step], task=replace(TASK, setup="jar = beanlib.Jar('green')"))
     assert "jar = beanlib.Jar('green')" in prompt_templates.render(step, inputs)[1].content
 
 
 @pytest.mark.parametrize("may_revise", [True, False])
-def test_the_form_of_a_recommendation_is_valid_json_that_changes_nothing(may_revise):
+def test_the_recommendation_form_is_valid_json(may_revise):
     text = prompt_templates.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
     [form] = [line for line in text.splitlines() if line.startswith("{")]
     example = json.loads(form)
@@ -122,7 +122,7 @@ def test_a_failed_cell_is_not_listed_as_existing(step):
 
 
 @pytest.mark.parametrize("step", ["debug", "explain"])
-def test_a_cell_that_ran_and_showed_nothing_is_not_described_as_failed(step):
+def test_a_silent_cell_is_not_described_as_failed(step):
     silent = replace(FAILED, observation=Observation("ok"))
     text = prompt_templates.render(step, replace(INPUTS[step], failed=silent))[1].content
     assert "it ran, and showed nothing of a result" in text
@@ -135,7 +135,7 @@ def test_assertions_are_asked_for_only_with_tests(step):
     assert "assertion" not in prompt_templates.render(step, replace(INPUTS[step], tests=False))[1].content
 
 
-def test_braces_and_tags_in_a_task_stay_as_they_are():
+def test_braces_and_tags_in_a_task_stay():
     inputs = prompt_inputs.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
     assert "use {{ x }} and <b>" in prompt_templates.render("solve", inputs)[1].content
 
@@ -150,14 +150,14 @@ def start_in_common(one, other):
     return next(different, min(map(len, texts)))
 
 
-def test_the_prompts_of_an_exploration_begin_alike_up_to_the_cells_that_ran():
+def test_prompts_of_an_exploration_begin_alike():
     prompts = [prompt_templates.render(step, INPUTS[step]) for step in EXPLORING]
     whole = prompts[0][1].content
     shown = len(prompts[0][0].content) + whole.index("<Jar of 3>")
     assert all(start_in_common(prompts[0], prompt) > shown for prompt in prompts)
 
 
-def test_a_prompt_begins_as_the_one_before_it_when_another_cell_has_run():
+def test_a_prompt_begins_like_the_one_before():
     more = replace(RAN, subtask=SUBTASKS[1], candidate=Candidate("2.1", "2", "print(jar.count())"))
     before, after = (
         prompt_templates.render("propose", replace(INPUTS["propose"], experience=seen))
@@ -169,7 +169,7 @@ def test_a_prompt_begins_as_the_one_before_it_when_another_cell_has_run():
 
 @pytest.mark.parametrize("setup", ["", "jar = beanlib.Jar('green')"])
 @pytest.mark.parametrize("step", ["solve", "repair", "invent"])
-def test_a_program_that_starts_from_variables_is_not_asked_for_a_session_without_them(step, setup):
+def test_programs_with_variables_are_not_asked_for_none(step, setup):
     there = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, setup=setup)))[1].content
     bare = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, uses=())))[1].content
     assert "a fresh session" in bare
@@ -183,7 +183,7 @@ def test_a_repair_names_what_contradicts_the_subtask(step):
     assert "it ran, but it warned that a statement had no effect" in text
 
 
-def test_members_of_a_type_are_listed_once_in_a_prompt():
+def test_members_of_a_type_are_listed_once():
     jar = "beanlib.Jar: <Jar of {}>\n  size = {}\n  properties: full\n  methods: count()"
     changes = tuple(Change(f"jar{n}", "new", "beanlib.Jar", jar.format(n, n)) for n in range(3))
     cell = replace(RAN, observation=replace(RAN.observation, changes=changes))
@@ -193,7 +193,7 @@ def test_members_of_a_type_are_listed_once_in_a_prompt():
 
 
 @pytest.mark.parametrize("step", sorted(set(INPUTS) - {"introduce", "planners", "strategy"}))
-def test_every_prompt_about_a_task_has_the_schema_of_variables(step):
+def test_every_task_prompt_has_the_schema_of_variables(step):
     """The two others are about a library alone."""
     jar = UserVariable("jar", "beanlib.Jar", given=True, schema="beanlib.Jar: columns: size (float), colour (str)")
     inputs = replace(INPUTS[step], task=replace(TASK, variables=(jar,)))

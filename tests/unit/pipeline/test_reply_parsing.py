@@ -29,7 +29,7 @@ def test_bottomless_nesting_is_a_reply_error(opening):
         parse_code("x = " + "(" * 20_000)
 
 
-def test_a_text_on_which_the_repair_tool_itself_fails_is_a_reply_error():
+def test_a_failing_repair_tool_is_a_reply_error():
     with pytest.raises(ReplyError):
         parse_json("{ '```json\n[x=1x=1 ':```\"```1. >>> ", PlannersReply)
 
@@ -41,7 +41,7 @@ WRAPPERS = st.sampled_from(
 
 
 @given(TITLES, WRAPPERS)
-def test_a_plan_in_json_comes_back_whatever_is_around_it(titles, wrapper):
+def test_a_json_plan_is_found_in_anything(titles, wrapper):
     text = wrapper.replace("{}", json.dumps({"subtasks": titles}))
     assert parse_json(text, PlanReply).subtasks == titles
 
@@ -79,7 +79,7 @@ def test_a_plan_is_read_in_every_usual_disguise(text):
     assert parse_json(text, PlanReply).subtasks == PLAN
 
 
-def test_a_number_at_the_start_of_a_line_is_no_list():
+def test_a_number_at_a_line_start_is_text():
     with pytest.raises(ReplyError):
         parse_json("2.5 times\n1.5 more", PlanReply)
 
@@ -104,7 +104,7 @@ def test_apis_are_paths_however_they_are_written():
 
 
 @pytest.mark.parametrize("end", ["]}", "]", '], "reason": "it was'])
-def test_a_recommendation_keeps_all_its_fields_even_when_it_is_cut_off(end):
+def test_a_cut_off_recommendation_keeps_its_fields(end):
     text = '{"apis": ["a.b"], "satisfied": "true", "extra": null, "remaining": [{"title": "Draw"}'
     reply = parse_json(text + end, RevisingReply)
     assert (reply.apis, reply.satisfied, reply.remaining) == (["a.b"], True, ["Draw"])
@@ -119,7 +119,7 @@ def test_a_recommendation_without_remaining_keeps_the_plan():
     "unchanged",
     ["[]", '""', '"null"', '"None."', '["none"]', '"no change"', '"No change needed."', '"No changes are needed"'],
 )
-def test_nothing_in_place_of_remaining_subtasks_keeps_the_plan(unchanged):
+def test_nothing_for_remaining_subtasks_keeps_the_plan(unchanged):
     assert parse_json(f'{{"apis": [], "remaining": {unchanged}}}', RevisingReply).remaining is None
     assert parse_json('{"apis": [], "remaining": ["None of the rows stay"]}', RevisingReply).remaining
 
@@ -158,7 +158,7 @@ def test_code_is_read_in_every_usual_disguise(text, code):
     assert parse_code(text) == code
 
 
-def test_surrogates_are_joined_where_they_are_pairs_and_replaced_where_they_are_alone():
+def test_surrogate_pairs_are_joined_and_others_replaced():
     assert parse_code("x = '\ud83d\ude00 \ud800'") == "x = '\U0001f600 \ufffd'"
     reply = parse_json(r'{"apis": [], "reason": "\ud800", "remaining": ["a \ud83d\ude00 \udc00"]}', RevisingReply)
     assert (reply.reason, reply.remaining) == ("\ufffd", ["a \U0001f600 \ufffd"])
@@ -172,7 +172,7 @@ def test_what_holds_no_code_is_a_reply_error(text):
         parse_code(text)
 
 
-def test_thoughts_are_removed_only_where_a_reply_opens_with_them():
+def test_only_opening_thoughts_are_removed():
     assert without_thinking("<think>a</think>b") == "b"
     assert without_thinking("a</think>b") == "b"
     assert without_thinking("print('<think>')  # </think>") == "print('<think>')  # </think>"
@@ -220,7 +220,7 @@ HOSTILE = {
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_no_reply_of_a_hundred_thousand_characters_takes_long(text):
+def test_long_replies_are_read_quickly(text):
     """Issue 14, item 8: the time to read a reply does not grow with the square of its brackets."""
     began = time.process_time()
     for read in (lambda text: parse_json(text, PlanReply), parse_code, parse_code_without_calls, pending_calls):

@@ -78,7 +78,7 @@ def asked(records):
 
 
 @pytest.mark.parametrize("strategy", [explore, adaptive])
-async def test_wherever_a_run_of_the_default_effort_was_cut_off_it_asks_nothing_again(strategy):
+async def test_a_cut_off_default_run_asks_nothing_again(strategy):
     def author():
         programs = {"strategy": fenced("1/0\n# --- demonstration ---\nprint(1)")}
         return ScriptedModel(script(**programs))
@@ -143,7 +143,7 @@ async def test_a_steered_run_interrupted_anywhere_resumes():
         assert not known & {(one.step, one.messages) for one in inner.requests}
 
 
-async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
+async def test_other_words_or_models_are_asked(whole):
     other = ScriptedModel(script(), name="other")
     await gone(PartialReplayModel(other, recorded_exchanges(whole)))
     assert len(other.requests) == len(asked(whole))
@@ -156,7 +156,7 @@ async def test_what_is_asked_in_other_words_or_of_another_model_is_asked(whole):
 
 
 @pytest.mark.parametrize(("then", "now"), [(1, 3), (3, 1), (0, 2), (2, 0)])
-async def test_how_many_look_ups_a_run_can_afford_makes_it_ask_nothing_again(then, now):
+async def test_changed_lookup_limits_ask_nothing_again(then, now):
     _, whole, _ = await gone(ScriptedModel(script()), lookups=then)
     inner = ScriptedModel(script())
     run, _, _ = await gone(PartialReplayModel(inner, recorded_exchanges(whole), clean=strip_lookup_offer), lookups=now)
@@ -176,7 +176,7 @@ def without_secret(message):
     return replace(message, content=message.content.replace("secret", "[redacted]"))
 
 
-async def test_secrets_in_a_request_do_not_keep_it_from_being_known():
+async def test_secrets_do_not_hide_a_known_request():
     _, whole, _ = await gone(ScriptedModel(script()), text="Use the secret")
     clean = [replace(one, messages=tuple(map(without_secret, one.messages))) for one in recorded_exchanges(whole)]
     inner = ScriptedModel(script())
@@ -194,7 +194,7 @@ async def branched(cell, **more):
     return (await gone(ScriptedModel(script()), given=begin))[0]
 
 
-async def test_another_candidate_is_carried_forward_and_what_follows_is_explored():
+async def test_another_candidate_is_carried_and_explored_after():
     run = await branched("1.2")
     assert texts(run)["1.1"] == "['1b']"
     assert happened(run, "candidate_selected")[0].selection.reasons == ("chosen by the user",)
@@ -210,7 +210,7 @@ async def test_another_candidate_is_carried_forward_and_what_follows_is_explored
         ("s1", "s1 is a solution, and a run cannot continue from it. Use --from solution to write a new solution."),
     ],
 )
-async def test_a_cell_that_a_run_cannot_continue_from_is_reported_with_those_that_it_can(cell, sentence, whole):
+async def test_an_impossible_cell_is_reported_with_possible_ones(cell, sentence, whole):
     with pytest.raises(UsageError) as caught:
         recorded_progress(whole, fold_all(whole), cell=cell)
     assert str(caught.value) == sentence
@@ -225,7 +225,7 @@ async def test_a_replay_takes_the_same_course(whole):
 
 
 @pytest.mark.parametrize("cell", ["", "1.2", "3", "solution"])
-async def test_a_run_that_went_on_from_another_is_replayed_without_that(tmp_path, cell, whole):
+async def test_a_continued_run_replays_alone(tmp_path, cell, whole):
     before = whole if cell else whole[: len(whole) // 2]
     hint = "look at gcd" if cell == "3" else ""
     begin = with_hint(recorded_progress(before, fold_all(before), cell=cell), hint)
@@ -241,7 +241,7 @@ def steps(records):
     return [(one.step, one.subject, one.replies) for one in recorded_exchanges(records)]
 
 
-async def test_candidates_have_the_same_numbers_again_whichever_reply_came_first():
+async def test_candidates_keep_their_numbers_in_any_order():
     class LastFirst(ScriptedModel):
         async def complete(self, request):
             for reply in [reply async for reply in super().complete(request)][::-1]:
@@ -297,12 +297,12 @@ async def test_a_plan_is_not_needed_to_resume():
     assert [(e.what, e.subtask, e.hint) for e in happened(run, "steered")] == [("retry", "1", "try sqrt")]
 
 
-async def test_a_hint_that_nothing_is_left_for_is_refused(whole):
+async def test_a_hint_without_remaining_work_is_refused(whole):
     with pytest.raises(UsageError, match="No subtask is left to explore, so the hint cannot be used"):
         resume_state(whole, fold_all(whole), Path("t.ipynb"), cell="solution", hint="use sqrt")
 
 
-async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path, whole):
+async def test_what_the_user_wants_again_is_asked_again(tmp_path, whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "subtask_finished") + 1
     before = [*whole[:end], Record(end, whole[end].at, Steered("retry", "1"))]
     begin, known = resume_state(before, fold_all(before), tmp_path / "t.ipynb")
@@ -312,7 +312,7 @@ async def test_what_the_user_wanted_explored_again_is_asked_again(tmp_path, whol
     assert inner.requests[0].subject == "1"
 
 
-async def test_a_plan_that_still_waited_for_the_users_word_waits_again(whole):
+async def test_a_plan_under_review_waits_again(whole):
     end = next(place for place, one in enumerate(whole) if one.event.kind == "plan_made") + 1
     before = [*whole[:end], Record(end, whole[end].at, ReviewAsked())]
     assert not recorded_progress(before, fold_all(before)).reviewed
@@ -344,7 +344,7 @@ async def test_a_journal_torn_anywhere_can_be_resumed(tmp_path):
         assert ended == ending
 
 
-async def test_a_run_that_is_cut_off_while_it_takes_over_loses_nothing_of_the_first(tmp_path):
+async def test_a_takeover_cut_off_loses_nothing(tmp_path):
     """Wherever the second run was cut off, the third asks nothing that either of them was answered."""
     _, whole, ending = await gone(ScriptedModel(script()))
     proposed = [one.event.kind == "model_called" and one.event.exchange.subject == "3" for one in whole]

@@ -62,7 +62,7 @@ def test_where_nothing_is_similar_nothing_is_suggested(name, message):
     assert meant(name, message) == ()
 
 
-def test_suggestions_of_the_sibling_stay_first_and_are_not_repeated():
+def test_suggestions_of_the_sibling_come_first():
     found = ("nx.Graph.nodes: property", "nx.Graph.add_node(n)")
     assert meant("AttributeError", "'Graph' object has no attribute 'nodes_list'", nearest=found) == (
         *found,
@@ -77,7 +77,7 @@ def test_a_signature_from_the_sibling_is_enough():
 
 
 @pytest.mark.parametrize("name", ["df", "f", "edge", "nodes_list", "add_edge", "layouts_of"])
-def test_an_undefined_variable_is_no_attribute_of_the_library(name):
+def test_an_undefined_variable_is_not_an_attribute(name):
     apis = (*GRAPHS, api("nx.f", "Noise."), api("nx.Graph.edge", "An edge.", "", kind="property"))
     error = ErrorInfo("NameError", f"name '{name}' is not defined")
     found = add_suggestions(a_run(None, apis=apis), Observation("error", error=error)).error.nearest
@@ -85,6 +85,6 @@ def test_an_undefined_variable_is_no_attribute_of_the_library(name):
 
 
 @pytest.mark.parametrize(("name", "meant_path"), [("graph", "nx.Graph("), ("shortest_pth", "nx.shortest_path(")])
-def test_a_function_that_was_not_imported_is_still_suggested(name, meant_path):
+def test_an_unimported_function_is_still_suggested(name, meant_path):
     [line] = meant("NameError", f"name '{name}' is not defined")
     assert line.startswith(meant_path)

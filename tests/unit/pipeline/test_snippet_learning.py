@@ -32,7 +32,7 @@ async def learned(model, **more):
     return sources.learned
 
 
-async def test_cells_that_ran_and_the_solution_are_kept_each_running_by_itself():
+async def test_cells_and_solution_are_kept_runnable():
     root, floor, solution = await learned(two_steps(), check="assert low == 4")
     assert (root.title, floor.title, solution.title) == ("take the root", "floor it", "Compute the root of 16")
     assert floor.code == f"{ROOT}\n\nlow = math.floor(root)\nprint(low)"
@@ -42,17 +42,17 @@ async def test_cells_that_ran_and_the_solution_are_kept_each_running_by_itself()
         exec(snippet.code, {})
 
 
-async def test_what_was_shown_is_kept_only_where_values_are_shared():
+async def test_outputs_are_kept_only_with_shared_values():
     kept = await learned(two_steps(), sharing="schema")
     assert kept and not any(snippet.observed for snippet in kept)
 
 
 @pytest.mark.parametrize("more", [{"check": "assert low == 5"}, {"retrieval": Retrieval(snippets=False)}])
-async def test_nothing_is_kept_of_a_run_without_a_solution_or_where_that_is_not_wanted(more):
+async def test_an_unsolved_or_unwanted_run_keeps_nothing(more):
     assert await learned(two_steps(), **more) == []
 
 
-async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_not_kept():
+async def test_failed_or_dependent_code_is_not_kept():
     def propose(request):
         return {"1": [fenced("1 / 0")], "2": [fenced("import math\nx = math.sqrt(mine)")]}.get(
             request.subject, [fenced("print(1 + 1)")]
@@ -63,11 +63,11 @@ async def test_what_failed_needs_variables_of_the_user_or_calls_no_library_is_no
 
 
 @pytest.mark.parametrize(("check", "kept"), [("assert low == 4", 3), (None, 0)])
-async def test_of_the_offline_model_only_what_a_check_proved_is_kept(check, kept):
+async def test_the_offline_model_keeps_only_checked_code(check, kept):
     assert len(await learned(two_steps(name=OFFLINE), check=check)) == kept
 
 
-async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away():
+async def test_a_budget_ending_while_keeping_spares_the_solution():
     class Slow(FewPassages):
         async def learn(self, snippets):
             await anyio.sleep(run.meter.seconds_left + 0.05)
@@ -80,7 +80,7 @@ async def test_the_end_of_the_budget_while_code_is_kept_takes_no_solution_away()
 
 
 @pytest.mark.failing_heuristics
-async def test_a_failure_to_store_code_is_reported_and_the_solution_stays():
+async def test_a_failing_store_is_reported_and_spares_solutions():
     class Full(FewPassages):
         async def learn(self, snippets):
             raise OSError("the disk is full")
@@ -109,7 +109,7 @@ def cell(code, *changed):
         ((cell("import math; y = 1"), cell("import math\nprint(y)")), "import math; y = 1\n\nprint(y)"),
     ],
 )
-def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together):
+def test_a_cell_is_completed_by_needed_ones(cells, together):
     code = slice_dependencies(cells)
     assert together is None or code == together
     assert unbound_names(code) == set()
@@ -129,7 +129,7 @@ def test_a_cell_is_made_whole_with_those_before_it_that_it_needs(cells, together
         f"x = {' + '.join(['1'] * 1000)}",
     ],
 )
-def test_code_that_depends_on_other_names_is_not_self_contained(code):
+def test_code_with_other_names_is_not_self_contained(code):
     assert unbound_names(code) != set()
 
 
@@ -145,7 +145,7 @@ def test_code_that_depends_on_other_names_is_not_self_contained(code):
         "x: int = 1\nx += 1",
     ],
 )
-def test_code_that_defines_all_its_names_is_self_contained(code):
+def test_code_with_its_names_is_self_contained(code):
     assert unbound_names(code) == set()
 
 
@@ -158,7 +158,7 @@ def test_code_repeats_another_that_has_the_same_statements():
 KEPT = Passage("snippet", "take the root", "import math\nprint(math.introot(16))", "snippet 1 of math", (), True)
 
 
-async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
+async def test_a_kept_snippet_comes_first_and_shortens_plans():
     model = answers()
     await run_task(replace(a_run(model), sources=FewPassages(KEPT)))
     prompts = {request.step: request.messages[1].content for request in model.requests}
@@ -181,7 +181,7 @@ async def test_a_kept_snippet_is_shown_first_and_makes_plans_shorter():
         ("print(16 / 0)", True),
     ],
 )
-async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code, stays):
+async def test_a_repeated_snippet_that_fails_is_forgotten(code, stays):
     sources = FewPassages(KEPT)
     import_ = "import math\n" if "import" not in code else ""
     run = a_run(answers(propose=[fenced(import_ + code)], debug=fenced("print(4)")))
@@ -189,7 +189,7 @@ async def test_a_snippet_that_is_repeated_and_fails_at_an_api_is_forgotten(code,
     assert bool(sources.passages) is stays
 
 
-async def test_a_call_that_a_check_refuted_is_not_kept():
+async def test_a_refuted_call_is_not_kept():
     programs = iter([f"{ROOT}\nlow = math.floor(root - 1)", f"{ROOT}\nlow = math.ceil(root)"])
     model = two_steps(solve=lambda request: fenced(next(programs)))
     apis = (*MATH, api("math.ceil", "Round up."))
@@ -199,7 +199,7 @@ async def test_a_call_that_a_check_refuted_is_not_kept():
     assert [snippet.title for snippet in sources.learned] == ["take the root", "Compute the root of 16"]
 
 
-async def test_calls_of_a_refuted_program_that_the_solution_makes_too_are_kept():
+async def test_refuted_calls_of_the_solution_are_kept():
     programs = iter([f"{ROOT}\nlow = math.floor(root) + 1", f"{ROOT}\n{FLOOR}"])
     assert len(await learned(two_steps(solve=lambda request: fenced(next(programs))), check="assert low == 4")) == 3
 

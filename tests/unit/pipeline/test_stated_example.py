@@ -41,7 +41,7 @@ def passes(check, **names):
         ("f(pd.Timedelta(1)) gives 1", pandas.Timedelta(1), 1),
     ],
 )
-def test_a_call_with_a_literal_is_run_and_compared(text, given, result):
+def test_a_literal_call_is_run_and_compared(text, given, result):
     check = found(text, uses=("data",))
     assert passes(check, f=lambda x: result if x == given else None, data="data")
     assert not passes(check, f=lambda x: "another", data="data")
@@ -53,7 +53,7 @@ def test_a_table_of_inputs_and_outputs_is_compared():
     assert not passes(check, add=lambda a, b: a * b + 1)
 
 
-def test_an_example_has_to_use_the_function_asked_for():
+def test_an_example_uses_the_requested_function():
     assert stated_check(Task("Write `root`. Before it, `other(16)` -> `4.0`", ("m",), solution_name="root")) is None
 
 
@@ -66,7 +66,7 @@ def test_an_example_has_to_use_the_function_asked_for():
         ("Define a function `mean` of `rows`.", ["x"], ""),
     ],
 )
-def test_the_variable_for_the_result_is_found_in_the_words_of_the_task(task, names, missing):
+def test_the_result_variable_is_found_in_the_task(task, names, missing):
     assert missing_result(task, names) == missing
 
 
@@ -86,7 +86,7 @@ def test_several_results_are_compared():
     assert not passes(check, f={1: 2, 2: "three"}.get)
 
 
-def test_a_number_with_decimal_places_is_compared_to_as_many():
+def test_a_decimal_is_compared_to_its_places():
     assert passes(found("f(2) -> 1.414"), f=lambda x: x**0.5)
     assert not passes(found("f(2) -> 1.415"), f=lambda x: x**0.5)
 

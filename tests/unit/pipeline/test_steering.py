@@ -175,7 +175,7 @@ async def test_the_subtask_under_way_is_skipped_at_once(monkeypatch, moment, mor
     assert ending.verdict.outcome == "unchecked"
 
 
-async def test_what_was_asked_of_the_model_is_recorded_as_interrupted():
+async def test_interrupted_requests_are_recorded():
     run, _, _ = await drive({("propose", "2"): [Skip("2")]})
     assert requests(run, "propose") == [("1", ""), ("2", "interrupted"), ("3", "")]
 
@@ -199,7 +199,7 @@ async def test_a_later_subtask_is_skipped_before_it_begins():
         (Choose("9.9"), "Candidate 9.9 cannot be carried forward"),
     ],
 )
-async def test_what_cannot_be_done_is_refused_with_the_reason_and_changes_nothing(control, words):
+async def test_the_impossible_is_refused_and_changes_nothing(control, words):
     run, _, _ = await drive({("propose", "3"): [control]}, holds=False, propose=failing_second, debug=FAILING[0])
     [reason] = warnings(run)
     assert words in reason and happened(run, "steered") == []
@@ -222,7 +222,7 @@ async def test_what_cannot_be_done_is_refused_with_the_reason_and_changes_nothin
     ],
     ids=["recommending", "proposing", "running", "debugging", "exploring a later one", "looking over", "solving"],
 )
-async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch, moment, more):
+async def test_a_subtask_restarts_from_its_state(monkeypatch, moment, more):
     run, watch, ending = await drive(
         {moment: [Retry("1", "try harder")]}, monkeypatch=monkeypatch, debug=FAILING[0], **more
     )
@@ -234,7 +234,7 @@ async def test_a_subtask_is_explored_again_from_the_state_before_it(monkeypatch,
     assert ending.verdict.outcome == "unchecked"
 
 
-async def test_the_hint_goes_to_the_model_for_that_subtask_alone():
+async def test_the_hint_reaches_only_that_subtask():
     run, _, _ = await drive({("propose", "2"): [Retry("2", "use gcd")]})
     hinted = {
         (e.exchange.step, e.exchange.subject)
@@ -250,7 +250,7 @@ async def test_ids_are_given_out_once():
     assert len(ids) == len(set(ids)) == 15 and {"1.4", "2.6", "3.4", "s1"} <= set(ids)
 
 
-async def test_what_the_user_wants_again_is_not_satisfied_already():
+async def test_a_requested_repeat_is_not_already_satisfied():
     satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "reason": "it is there"}'
     run, _, _ = await drive(
         {("propose", "3"): [Retry("2")]}, recommend=lambda r: satisfied if r.subject == "2" else "{}"
@@ -284,7 +284,7 @@ async def test_another_candidate_is_carried_forward(monkeypatch, moment):
     assert last.startswith("['1b', '2")
 
 
-async def test_a_chosen_candidate_that_fails_now_gives_way_to_exploring(monkeypatch):
+async def test_a_chosen_candidate_that_fails_is_explored(monkeypatch):
     run, _ = steered({("propose", "2"): [Choose("1.2")]})
     original = InlineBranch.run
 
@@ -306,7 +306,7 @@ def plans(run):
     return [[(s.id, s.title) for s in e.plan.subtasks] for e in happened(run, "plan_made")]
 
 
-async def test_what_has_not_begun_is_planned_anew_at_once():
+async def test_future_subtasks_are_replanned_at_once():
     run, _, _ = await drive({("propose", "1"): [Replan((" c ", "", "new\nline", "b"))]}, holds=False)
     assert plans(run)[-1] == [("1", "a"), ("3", "c"), ("4", "new line"), ("5", "b")]
     changed = happened(run, "plan_made")[-1]
@@ -315,7 +315,7 @@ async def test_what_has_not_begun_is_planned_anew_at_once():
     assert kinds_after(run, "replan")[0] == "plan_made"
 
 
-async def test_the_model_does_not_change_what_the_user_has_written():
+async def test_the_model_keeps_what_the_user_wrote():
     revising = '{"apis": ["math.sqrt"], "remaining": ["of the model"], "reason": "learned"}'
     run, _, _ = await drive({("recommend", "2"): [Replan(("mine", "mine too"))]}, holds=False, recommend=revising)
     assert plans(run)[-1] == [("1", "a"), ("2", "b"), ("4", "mine"), ("5", "mine too")]
@@ -330,12 +330,12 @@ async def test_the_model_does_not_change_what_the_user_has_written():
         (("a", "c"), [("1", "a"), ("2", "b"), ("4", "a"), ("3", "c")]),
     ],
 )
-async def test_what_begins_while_the_plan_is_written_is_not_planned_twice(titles, after):
+async def test_what_begins_during_planning_is_planned_once(titles, after):
     run, _, _ = await drive({("propose", "2"): [Replan(titles)]}, holds=False)
     assert plans(run)[-1] == after
 
 
-async def test_the_user_may_plan_more_than_the_model_but_not_without_end():
+async def test_the_users_plan_is_longer_but_bounded():
     run, _, _ = await drive({("propose", "1"): [Replan(tuple("x" * n for n in range(1, 21)))]}, holds=False, subtasks=3)
     assert warnings(run) == ["A plan can have at most 20 subtasks: nothing was changed."]
     run, _, _ = await drive({("propose", "1"): [Replan(("x", "y", "z"))]}, holds=False, subtasks=3)
@@ -364,7 +364,7 @@ async def test_two_controls_one_after_the_other(controls, ended):
     assert ending.verdict.outcome == "unchecked"
 
 
-async def test_while_the_plan_is_made_nothing_can_be_steered():
+async def test_nothing_is_steered_while_planning():
     asked = [Skip("1"), Retry("1"), Choose("1.1"), Replan(("x",))]
     run, _, _ = await drive({("plan", ""): asked}, holds=False)
     assert warnings(run) == ["There is no plan yet: nothing was changed."] * 4
@@ -396,7 +396,7 @@ def kinds_between(run, what, until):
 
 @pytest.mark.parametrize("turns", range(0, 12, 2))
 @pytest.mark.parametrize(("when", "continued"), [("2b", "2.1"), ("solved", "3.1")], ids=["exploring", "solving"])
-async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, when, continued, turns):
+async def test_a_control_at_the_end_counts(monkeypatch, when, continued, turns):
     run, _ = steered()
     asked = closing(monkeypatch, run, when, turns, Retry("1"))
     await run_task(run)
@@ -415,7 +415,7 @@ async def test_a_control_that_comes_when_its_leg_is_ending_counts(monkeypatch, w
 
 @pytest.mark.parametrize("late", range(4))
 @pytest.mark.parametrize("moment", ["recommend", "run", "solve"])
-async def test_a_leg_emits_nothing_after_the_user_has_turned_away_from_it(monkeypatch, moment, late):
+async def test_an_abandoned_leg_emits_nothing(monkeypatch, moment, late):
     """The control is taken so many turns of the loop after what was waited for has come."""
     satisfied = '{"apis": ["math.sqrt"], "satisfied": true, "remaining": ["revised"]}'
     run, _ = steered(recommend=lambda request: satisfied if (moment, request.subject) == ("recommend", "2") else "{}")
@@ -491,7 +491,7 @@ def reviewing(*controls, clock=None, **more):
     return replace(listening(run, ask), meter=Meter(Budget(), clock=clock) if clock else run.meter)
 
 
-async def test_a_plan_under_review_waits_for_the_word_and_is_taken_as_it_was_written():
+async def test_a_plan_under_review_waits_and_is_kept():
     run = reviewing(Replan(("b", "first")))
     await run_task(run)
     kinds = [event.kind for event in run.emit.__self__]
@@ -510,7 +510,7 @@ async def test_a_reviewed_plan_is_numbered_in_its_order():
     assert [id_ for id_, _ in ends(run)] == ["1", "2", "3"]
 
 
-async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_moves_it():
+async def test_earlier_results_move_with_their_subtask():
     """Issue 14, item 20: what refers to a subtask by its number follows the new one."""
     given = ResumePoint(("a", "b"), (CarriedSubtask("kept = 1"),), reviewed=False)
     run = reviewing(Replan(("new", "a", "b")), given=given)
@@ -520,7 +520,7 @@ async def test_what_an_earlier_run_came_to_stays_with_its_subtask_when_a_review_
     assert proposed["2.1"] == "kept = 1"
 
 
-async def test_nothing_else_is_done_during_a_review_and_a_plan_has_a_subtask():
+async def test_a_review_does_nothing_else():
     run = reviewing(Skip("1"), Retry("1"), Replan(()), Replan(("a",)))
     await run_task(run)
     waits = "The plan is waiting for your review: accept or edit it first."
@@ -550,7 +550,7 @@ def first_marks(*names):
     return tuple(CarriedSubtask(mark(name)) for name in names)
 
 
-async def test_what_was_selected_before_is_run_again_without_asking_the_model():
+async def test_earlier_selections_run_without_the_model():
     run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x", "y"), "look at gcd"))
     assert requests(run, "plan") == []
     assert [subject for subject, _ in requests(run, "recommend")] == ["3"]
@@ -564,12 +564,12 @@ async def test_what_was_selected_before_is_run_again_without_asking_the_model():
     assert ends(run) == [("1", "done"), ("2", "done"), ("3", "done")]
 
 
-async def test_a_run_that_continues_another_is_not_reviewed_again():
+async def test_a_continued_run_is_not_reviewed_again():
     run, _, _ = await drive(review=True, given=ResumePoint(("a", "b", "c"), first_marks("x")))
     assert happened(run, "review_asked") == []
 
 
-async def test_what_had_failed_is_tried_once_and_not_explored_again():
+async def test_what_had_failed_is_tried_once():
     failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero", retrieved=("math.gcd", "math.gone"))
     run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), (*first_marks("x"), failed)))
     assert ends(run) == [("1", "done"), ("2", "failed"), ("3", "done")]
@@ -578,13 +578,13 @@ async def test_what_had_failed_is_tried_once_and_not_explored_again():
     assert warnings(run) == []
 
 
-async def test_subtasks_that_failed_alike_before_are_no_reason_to_give_up():
+async def test_earlier_failures_alike_do_not_end_the_run():
     failed = CarriedSubtask("1/0", "failed", "ZeroDivisionError: division by zero")
     run, _ = steered(given=ResumePoint(("a", "b", "c"), (failed, failed)))
     assert (await run_task(run)).verdict.outcome == "unchecked"
 
 
-async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
+async def test_skipped_or_empty_subtasks_stay_so():
     skipped, codeless = (
         CarriedSubtask(status="skipped", reason="by the user"),
         CarriedSubtask(status="failed", reason="no code"),
@@ -594,7 +594,7 @@ async def test_what_was_skipped_or_had_no_code_stays_so_wherever_it_stands():
     assert [(e.subtask, e.hint) for e in happened(run, "steered")] == [("2", "look at gcd")]
 
 
-async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
+async def test_without_a_plan_one_is_made():
     known = Introduction("It is about numbers.")
     run, _, _ = await drive(given=ResumePoint(introduction=known))
     assert [event.introduction for event in happened(run, "library_read")] == [known]
@@ -602,7 +602,7 @@ async def test_without_a_plan_one_is_made_and_the_introduction_is_kept():
     assert requests(run, "plan") == [("", "")]
 
 
-async def test_a_plan_that_was_revised_enough_or_written_by_the_user_is_not_revised():
+async def test_a_final_or_user_plan_is_not_revised():
     again = {"recommend": '{"apis": ["math.gcd"], "remaining": ["other"]}'}
     for limits in ({"revisions": 2}, {"fixed": True}):
         run, _, _ = await drive(given=ResumePoint(("a", "b", "c"), first_marks("x"), **limits), **again)

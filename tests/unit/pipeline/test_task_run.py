@@ -64,7 +64,7 @@ async def test_a_task_is_solved_when_its_check_passes():
     assert [event.kind for event in run.emit.__self__][-1] == "run_finished"
 
 
-async def test_a_check_that_passes_before_the_solution_proves_nothing():
+async def test_a_check_passing_beforehand_proves_nothing():
     run = a_run(answers(), check="assert root == 4")
     run = replace(run, task=replace(run.task, uses=("root",)), root=InlineBranch(["root = 4"]))
     verdict = (await run_task(run)).verdict
@@ -72,7 +72,7 @@ async def test_a_check_that_passes_before_the_solution_proves_nothing():
     assert "passes without it" in verdict.reason
 
 
-async def test_a_solution_that_fails_its_check_is_unsolved_and_kept():
+async def test_a_solution_that_fails_its_check_is_unsolved():
     _, ending = await ran(answers(), check="assert root == 5", solution_rounds=2)
     assert ending.verdict.outcome == "unsolved"
     assert "math.sqrt" in ending.solution.code
@@ -89,7 +89,7 @@ async def unsolved(model_name, *solutions):
     ("model", "kept", "step"),
     [("offline", "s2", "Choose a language model with --model"), ("some-model", "s4", "Rephrase the task")],
 )
-async def test_the_best_failure_is_kept_and_reported_with_a_next_step(model, kept, step):
+async def test_the_best_failure_is_reported_with_advice(model, kept, step):
     ending = await unsolved(model, "1 / 0", "root = 2", "other = 5", "root = 4", "x = 1", "root = 1 / 0")
     assert ending.solution.candidate == kept
     assert "(6 tried, 4 ran to completion); the best one ended with AssertionError" in ending.verdict.reason
@@ -97,7 +97,7 @@ async def test_the_best_failure_is_kept_and_reported_with_a_next_step(model, kep
 
 
 @pytest.mark.parametrize(("model", "words"), [("offline", "no documented call"), ("some-model", "gave no program")])
-async def test_no_program_at_all_is_reported_with_a_next_step(model, words):
+async def test_having_no_program_is_reported_with_advice(model, words):
     ending = await unsolved(model, "", "")
     assert ending.solution is None
     assert words in ending.verdict.reason
@@ -160,7 +160,7 @@ async def test_a_check_that_exits_has_not_passed():
     assert ending.verdict.outcome == "unsolved"
 
 
-async def test_a_failed_check_is_shown_to_the_model_and_repaired():
+async def test_a_failed_check_is_shown_and_repaired():
     def repair(request):
         [attempt] = request.inputs.attempts
         assert attempt.observation.error.name == "AssertionError"
@@ -170,7 +170,7 @@ async def test_a_failed_check_is_shown_to_the_model_and_repaired():
     assert ending.verdict.outcome == "solved"
 
 
-async def test_a_named_function_that_is_missing_is_repaired_and_its_presence_is_no_check():
+async def test_a_missing_named_function_is_repaired():
     def repair(request):
         [attempt] = request.inputs.attempts
         assert "defines no function root" in attempt.observation.note
@@ -181,14 +181,14 @@ async def test_a_named_function_that_is_missing_is_repaired_and_its_presence_is_
     assert "def root" in ending.solution.code
 
 
-async def test_an_identical_repair_is_not_run_again_and_the_second_one_is_the_end():
+async def test_an_identical_repair_is_not_run_again():
     run, _ = await ran(answers(), check="assert root == 5", solution_rounds=9)
     solutions = [e.candidate for e in happened(run, "candidate_proposed") if e.candidate.subtask == "solution"]
     assert [(c.id, c.duplicate_of) for c in solutions] == [("s1", None), ("s2", "s1"), ("s3", "s1")]
     assert [e.candidate for e in happened(run, "candidate_observed")] == ["1.1", "s1"]
 
 
-async def test_candidates_of_a_subtask_start_from_the_same_state_and_the_winner_is_carried_forward():
+async def test_candidates_share_a_state_and_the_winner_continues():
     def propose(request):
         if request.subject == "1":
             return [fenced("bag = [1]\nprint(bag)"), fenced("bag = [1, 2]\nprint('two', bag)")]
@@ -229,7 +229,7 @@ MISSING = fenced("raise ModuleNotFoundError(\"No module named 'math'\")")
         ({"propose": [MISSING], "debug": MISSING}, "failed to import the library", 1),
     ],
 )
-async def test_a_failure_that_recurs_stops_the_run_with_the_reason(steps, words, begun):
+async def test_a_recurring_failure_stops_the_run(steps, words, begun):
     run, ending = await ran(answers(plan=("a", "b", "c", "d"), **steps), as_published=False)
     assert ending.verdict.outcome == "stopped" and words in ending.verdict.reason
     assert len(happened(run, "subtask_started")) == begun
@@ -254,14 +254,14 @@ async def test_the_remaining_plan_is_revised_within_limits():
     assert ids == ["1", "2", "4"]
 
 
-async def test_a_malformed_plan_is_asked_for_once_more_then_the_task_is_the_plan():
+async def test_a_malformed_plan_is_requested_once_more():
     run, _ = await ran(answers(plan=()))
     assert run.meter.by_step["plan"].calls == 2
     assert [s.title for s in happened(run, "plan_made")[0].plan.subtasks] == ["Compute the root of 16"]
     assert any("could not be used" in e.text for e in happened(run, "notice"))
 
 
-async def test_invented_apis_are_dropped_and_a_useless_rerank_keeps_retrieval():
+async def test_invented_apis_are_dropped_from_a_ranking():
     run, _ = await ran(answers(recommend=json.dumps({"apis": ["math.gcd", "math.invented"]})))
     [started] = happened(run, "subtask_started")
     assert [item.api.path for item in started.apis] == ["math.gcd"]
@@ -270,7 +270,7 @@ async def test_invented_apis_are_dropped_and_a_useless_rerank_keeps_retrieval():
     assert len(started.apis) == len(MATH)
 
 
-async def test_a_spent_token_budget_stops_and_keeps_what_ran():
+async def test_a_spent_token_budget_keeps_what_ran():
     run, ending = await ran(answers(plan=("a", "b", "c", "d")), budget=Budget(tokens=2500))
     assert ending.verdict.outcome == "stopped"
     assert "tokens" in ending.verdict.reason
@@ -278,7 +278,7 @@ async def test_a_spent_token_budget_stops_and_keeps_what_ran():
     assert run.meter.total.tokens < 6000
 
 
-async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_executions(monkeypatch):
+async def test_simultaneous_candidates_keep_the_execution_budget(monkeypatch):
     original = InlineBranch.fork
 
     async def fork(self, n):
@@ -291,7 +291,7 @@ async def test_candidates_that_run_at_the_same_time_keep_to_the_budget_of_execut
     assert len(run.root.log) == run.meter.total.executions == 3
 
 
-async def test_what_is_selected_does_not_depend_on_which_candidate_ended_first(monkeypatch):
+async def test_selection_ignores_which_candidate_ended_first(monkeypatch):
     original = InlineBranch.run
 
     async def run_slowly(self, code, *, timeout):
@@ -332,7 +332,7 @@ async def test_seconds_end_a_hung_model():
     assert "seconds" in ending.verdict.reason
 
 
-async def test_a_stop_ends_in_run_finished_with_what_was_learned():
+async def test_a_stop_finishes_with_what_was_learned():
     with anyio.CancelScope() as scope:
 
         def second(request):
@@ -359,7 +359,7 @@ async def test_an_endpoint_error_is_raised_after_run_finished():
 
 
 @pytest.mark.parametrize("error", [BudgetExceeded, EndpointError])
-async def test_what_ran_is_selected_where_a_better_one_cannot_be_asked_for(error):
+async def test_what_ran_is_selected_when_nothing_better_comes(error):
     def refuse(request):
         raise error("No more.")
 
@@ -368,7 +368,7 @@ async def test_what_ran_is_selected_where_a_better_one_cannot_be_asked_for(error
     assert happened(run, "candidate_selected")
 
 
-async def test_a_fault_of_ours_is_named_raised_and_loses_nothing():
+async def test_an_internal_fault_is_named_and_loses_nothing():
     def faulty(request):
         raise ZeroDivisionError("ours")
 
@@ -392,7 +392,7 @@ async def test_every_reply_can_be_written_down():
     assert all(dump(Record(0, 0.0, event)) for event in run.emit.__self__)
 
 
-async def test_the_introduction_is_made_once_per_library_version_and_model():
+async def test_the_introduction_is_made_once_per_version():
     knowledge = FewApis(MATH, readme="math is for numbers", examples=["import math\nmath.sqrt(2)"])
     steps = {
         "introduce": "It is for numbers.",
@@ -407,7 +407,7 @@ async def test_the_introduction_is_made_once_per_library_version_and_model():
 
 
 @pytest.mark.parametrize("steerable", [True, False])
-async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, steerable):
+async def test_only_the_root_branch_stays_open(monkeypatch, steerable):
     made, open_ = [], []
     original = InlineBranch.fork
 
@@ -426,7 +426,7 @@ async def test_all_branches_but_the_root_are_closed_at_the_end(monkeypatch, stee
     assert not run.root.closed
 
 
-async def test_the_global_list_is_chosen_by_the_work_done_and_leaves_out_what_ran():
+async def test_the_global_list_follows_the_work_done():
     run, _ = await ran(answers())
     [request] = [request for request in run.model.requests if request.step == "recommend_global"]
     assert [item.apis for item in request.inputs.experience] == [("math.sqrt",)]
@@ -459,7 +459,7 @@ async def given_jar(model, *, strategy=explore, **more):
     return run, await run_task(run, strategy)
 
 
-async def test_a_program_that_makes_up_given_data_is_repaired():
+async def test_a_program_that_invents_given_data_is_repaired():
     programs = iter([INVENTING, USING])
     shown = []
 
@@ -491,7 +491,7 @@ async def test_given_data_may_be_changed():
     assert ending.verdict.outcome == "solved"
 
 
-async def test_a_program_that_is_not_run_may_not_invent_either():
+async def test_an_unexecuted_program_may_not_invent_either():
     _, ending = await given_jar(answers(strategy=fenced(INVENTING)), strategy=direct)
     assert ending.verdict.outcome == "unsolved"
     assert ending.solution is None

@@ -75,7 +75,7 @@ def test_other_tools_are_named_in_the_text_too():
         ("```python\nx = (\nAPISearch(a b)\n```\nso far.", True),
     ],
 )
-def test_complete_code_waits_for_no_answer_unless_the_look_up_is_last(text, waits):
+def test_complete_code_waits_only_for_a_final_lookup(text, waits):
     assert bool(pending_calls(text)) is waits
 
 
@@ -90,7 +90,7 @@ def test_look_ups_are_taken_out_of_the_code():
 
 
 @given(st.lists(st.tuples(LINE, st.none() | QUERY), max_size=8))
-def test_taking_look_ups_out_leaves_all_else_as_it_was(parts):
+def test_removing_lookups_leaves_the_rest(parts):
     text = "x = 0\n" + "".join(f"{line}\n" + (f"APISearch({query})\n" if query else "") for line, query in parts)
     code = "x = 0\n" + "".join(f"{line}\n" for line, _ in parts)
     ast.parse(code)
@@ -118,7 +118,7 @@ def test_the_argument_of_a_tool_is_one_text(given, text):
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_each_tool_that_is_offered_has_a_form_in_text_that_the_prompt_shows(tool):
+def test_each_tool_has_a_form_in_text(tool):
     line = write_call(Call(tool, "beans.Jar"))
     assert pending_calls(f"I am not sure.\n{line}") == (Call(tool, "beans.Jar"),)
     inputs = SolveInputs(Task("Fill the jar", ("beans",)), (), (), lookups=2)

@@ -61,7 +61,7 @@ def test_no_check_is_none():
 
 
 @pytest.mark.parametrize(("check", "name"), [("this is prose, no check", None), ("1 -> 2", None)])
-def test_a_check_of_no_known_form_is_one_sentence(check, name):
+def test_a_check_of_unknown_form_is_one_sentence(check, name):
     with pytest.raises(UsageError) as caught:
         check_code(Task("t", ("m",), check=check, solution_name=name))
     assert caught.value.remedy
@@ -99,7 +99,7 @@ def test_a_check_that_cannot_fail_is_refused(check):
         "@pytest.mark.parametrize('y', [3])\ndef test_x(y=3):\n    assert x == 3",
     ],
 )
-def test_tests_that_only_a_test_runner_could_run_are_refused(check):
+def test_tests_that_need_a_runner_are_refused(check):
     with pytest.raises(UsageError, match="not run here"):
         check_code(Task("t", ("m",), check=check))
 

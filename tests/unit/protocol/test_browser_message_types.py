@@ -58,7 +58,7 @@ def test_a_message_from_the_kernel_has_every_field(schema, name, message):
         assert not valid(schema, name, {key: value for key, value in sent.items() if key != field}), field
 
 
-def test_a_message_to_the_kernel_may_leave_out_what_has_a_default(schema):
+def test_a_message_may_omit_defaults(schema):
     short = {"type": "retry", "run": "1", "subtask": "1"}
     assert valid(schema, "ToKernel", short)
     assert messages.parse_control(short) == messages.RetrySubtask(run="1", subtask="1")

@@ -81,7 +81,7 @@ def solved(tmp_path, monkeypatch):
     return solve
 
 
-async def test_an_attempt_that_passes_at_once_needs_one_request_and_becomes_a_patch(solved):
+async def test_an_attempt_that_passes_becomes_a_patch(solved):
     result, [prompt], run, branch = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
     assert result.verdict.outcome == "solved" and "2 tests passed" in result.verdict.reason
     assert "+class Cart(Container):" in result.solution.patch and result.solution.code == RIGHT.strip("\n")
@@ -113,7 +113,7 @@ async def test_bases_in_other_files_come_with_their_members(solved, tmp_path):
     assert "def weigh(self, unit: str) -> float" in prompt.partition("shop.base.Basket (src/shop/base.py:1)")[2]
 
 
-async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_shown(solved, tmp_path):
+async def test_a_long_file_is_shown_as_signatures(solved, tmp_path):
     filler = "".join(f"def helper_{n}(text):\n    return {'x' * 60!r}\n\n\n" for n in range(80))
     base = 'class Base:\n    def limit(self, most: int) -> int:\n        """Cut it."""\n        return 1234567\n'
     path = tmp_path / "repository" / "src" / "shop" / "long.py"
@@ -125,7 +125,7 @@ async def test_of_a_long_file_the_beginning_and_the_signatures_of_the_rest_are_s
     assert "    def limit(self, most: int) -> int  # Cut it." in prompt
 
 
-async def test_a_failure_leads_to_tools_then_to_a_reflection_and_to_an_improved_attempt(solved):
+async def test_a_failure_leads_to_tools_reflection_and_retry(solved):
     invalid = [fenced("class Cart(:\n    pass"), "", ""]  # is not tested
     replies = [*invalid, fenced(NO_IMPORTS), TOOLS, "Import it from shop.container.", fenced(RIGHT)]
     error = row("tests/test_cart.py", "failed", "NameError: name 'Container' is not defined", "collect")
@@ -157,7 +157,7 @@ async def test_latest_attempt_and_first_failure_are_whole(solved):
     assert "        return 7\n" in second and "def step_8" in second and second.count("def step_7(") == 1
 
 
-async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_remains(solved):
+async def test_attempts_are_limited_and_the_best_remains(solved):
     replies = [fenced(RIGHT), "", "", fenced(NO_TOTAL), TOOLS, "Hm.", fenced(NO_IMPORTS)]
     reports = [[IMPORT_ERROR], ONE_FAILED, [row("test_total", "failed"), row("test_size", "failed")], [IMPORT_ERROR]]
     result, shown, _, branch = await solved(rrr, replies, reports, oracle_calls=3)
@@ -166,7 +166,7 @@ async def test_at_most_as_many_attempts_are_tested_as_allowed_and_the_best_one_r
     assert "Passed before, and fail now: test_size" in shown[4]
 
 
-async def test_a_reply_without_the_target_is_asked_for_once_more(solved):
+async def test_a_reply_without_the_target_is_repeated_once(solved):
     result, shown, _, _ = await solved(rrr, ["No.", fenced(RIGHT)], [[IMPORT_ERROR], PASSED])
     assert result.verdict.outcome == "solved" and len(shown) == 2
     result, _, _, branch = await solved(rrr, ["No.", "No."], [[IMPORT_ERROR]])
@@ -180,7 +180,7 @@ async def test_a_reply_without_the_target_is_asked_for_once_more(solved):
         row("tests/test_queue.py", "failed", "ModuleNotFoundError: No module named 'redis'", "collect"),
     ],
 )
-async def test_failures_that_have_nothing_to_do_with_the_target_are_named_and_not_counted(solved, other):
+async def test_failures_unrelated_to_the_target_do_not_count(solved, other):
     skipped = [row("test_a", "skipped", when="setup"), row("test_a", when="teardown")]
     expected = {**row("test_b", "failed"), "expected": True}
     failing = [row("test_b", when="setup"), expected, row("test_b", when="teardown")]
@@ -208,7 +208,7 @@ def _ended(status, output, rows=()):
         ([row("test_other", "failed", "assert 1 == 2")], UsageError, "test_other"),
     ],
 )
-async def test_tests_that_cannot_decide_end_the_run_before_the_model_is_asked(solved, report, error, word):
+async def test_undecided_tests_end_the_run_before_requests(solved, report, error, word):
     with pytest.raises(error, match=word):
         await solved(rrr, [], [report])
 
@@ -284,7 +284,7 @@ async def test_a_spent_budget_keeps_the_best_attempt(solved):
         (-11, passing("test_total")),
     ],
 )
-async def test_an_attempt_that_ends_the_tests_early_does_not_solve_the_task(solved, status, rows):
+async def test_an_attempt_that_ends_tests_early_fails(solved, status, rows):
     report = _ended(status, "", rows)
     result, _, _, _ = await solved(rrr, [fenced(RIGHT)], [[IMPORT_ERROR], report], oracle_calls=1)
     assert result.verdict.outcome == "unsolved"
@@ -308,7 +308,7 @@ async def test_java_is_written_and_tested_by_a_command(solved, tmp_path):
     assert written.startswith("package shop;\nimport java.util.List;\n") and written.count("class Box") == 1
 
 
-async def test_basic_prompting_and_rag_write_once_and_are_tested_once(solved):
+async def test_basic_prompting_and_rag_are_tested_once(solved):
     for strategy, retrieves in ((basic_prompting, False), (naive_rag, True)):
         result, shown, run, _ = await solved(strategy, [fenced(RIGHT)], [[IMPORT_ERROR], ONE_FAILED])
         assert result.verdict.outcome == "unsolved" and len(shown) == 1
@@ -323,7 +323,7 @@ async def test_repocoder_retrieves_with_what_it_has_written(solved):
     assert first.query.startswith("Holds") and "round_price" in second.query
 
 
-async def test_reflexion_has_the_feedback_and_no_code_of_the_repository(solved):
+async def test_reflexion_has_feedback_without_repository_code(solved):
     replies = [fenced(NO_IMPORTS), "Import what is missing.", fenced(RIGHT)]
     result, shown, run, _ = await solved(reflexion, replies, [[IMPORT_ERROR], ONE_FAILED, PASSED])
     assert result.verdict.outcome == "solved" and "Import what is missing." in shown[2]

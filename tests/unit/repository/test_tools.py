@@ -78,7 +78,7 @@ def _lines(found):
     return [line.strip() for item in found for line in item.text.splitlines()]
 
 
-def test_class_info_lists_own_and_inherited_members_with_their_kinds(tools):
+def test_class_info_lists_own_and_inherited_members(tools):
     [info] = tools.get_class_info("Cart")
     assert info.title == "shop.cart.Cart" and info.place == "src/shop/cart.py:10"
     lines = _lines([info])
@@ -90,7 +90,7 @@ def test_class_info_lists_own_and_inherited_members_with_their_kinds(tools):
     assert sum("def total" in line for line in lines) == 1
 
 
-def test_every_class_of_a_name_is_described_by_the_ten_members_nearest_to_the_thought(tmp_path):
+def test_classes_show_ten_members_nearest_to_the_thought(tmp_path):
     body = "".join(f"    def member_{name}(self): ...\n" for name in "abcdefghijklmn")
     body += "    def __init__(self, size): ...\n    def discount(self): ...\n"
     files = {"src/shop/large.py": f"class Large:\n{body}", "src/shop/old.py": "class Cart: ...\n"}
@@ -103,7 +103,7 @@ def test_every_class_of_a_name_is_described_by_the_ten_members_nearest_to_the_th
     assert "6 more members" in info.text
 
 
-def test_signatures_and_bodies_of_methods_functions_and_inherited_ones(tools):
+def test_signatures_and_bodies_include_inherited_ones(tools):
     assert _lines(tools.get_signature("Catalogue", "find")) == ["def find(self, code: str) -> Item"]
     [put] = tools.get_signature("Cart", "put")
     assert put.title == "shop.container.Container.put"
@@ -113,7 +113,7 @@ def test_signatures_and_bodies_of_methods_functions_and_inherited_ones(tools):
     assert "Catalogue" in answer(tools, Call("get_class_info", "Catalog"), path="", thought="")
 
 
-def test_imports_are_suggested_for_undefined_and_for_wrongly_imported_names(tools, tmp_path):
+def test_imports_are_suggested_for_undefined_names(tools, tmp_path):
     write_shop(tmp_path / "repository", **{"src/shop/a.py": "class Item: ...\n"})
     tools = _tools(tmp_path / "repository", tmp_path)
     code = "from shop.rounding import round_price\n\ndef f(x: Decimal) -> Item:\n    return json.loads(x, Container)\n"
@@ -127,14 +127,14 @@ def test_imports_are_suggested_for_undefined_and_for_wrongly_imported_names(tool
     assert "x" not in found
 
 
-def test_related_snippets_are_near_to_the_description_and_leave_the_target_out(tools):
+def test_related_snippets_leave_the_target_out(tools):
     [first, *_] = tools.get_related_snippets("counts what is put into it")
     assert first.place == "src/shop/container.py:12"
     found = tools.get_related_snippets("holds items of the catalogue", without=("src/shop/cart.py", 1, 30))
     assert found and all(not item.place.startswith("src/shop/cart.py") for item in found)
 
 
-def test_relevant_code_finds_functions_classes_without_bodies_and_snippets(tools):
+def test_relevant_code_finds_definitions_and_snippets(tools):
     found = tools.get_relevant_code("round an amount of money")
     assert len(found) == 3 and "ROUND_HALF_EVEN" in found[0].text
     places = [item.place.partition(":")[0] for item in found]
@@ -176,7 +176,7 @@ def test_java_classes_members_signatures_and_imports(java):
     assert "substring" in java.get_method_body("Item", "code")[1].text
 
 
-def test_changed_new_and_removed_files_are_noticed_and_nothing_is_written(tmp_path):
+def test_changed_files_are_noticed_without_writing(tmp_path):
     folder = write_shop(tmp_path / "repository")
     before = contents(folder)
     assert RepositoryIndex.open(folder, cache=tmp_path / "cache").classes("Cart")
@@ -198,7 +198,7 @@ def test_changed_new_and_removed_files_are_noticed_and_nothing_is_written(tmp_pa
         "I need the container.\nget_class_info(class_name='Container, Item')\nget_imports\nget_imports",
     ],
 )
-def test_calls_are_read_in_the_forms_that_models_write(text):
+def test_calls_are_read_in_common_forms(text):
     calls = Call("get_class_info", "Container, Item"), Call("get_imports", "")
     assert parse_tool_request(text) == ("I need the container.", calls)
 
@@ -220,7 +220,7 @@ def test_a_call_without_its_argument_is_left_out():
     assert parse_tool_request("get_class_info:\nget_signature()\nget_imports")[1] == (Call("get_imports", ""),)
 
 
-def test_the_command_prints_findings_as_text_and_as_json(tmp_path, capsys, monkeypatch):
+def test_the_command_prints_text_and_json(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = str(write_shop(tmp_path / "repository"))
     assert main(["repo", "get_signature", "Catalogue.find", "--repo", folder]) == 0
@@ -257,7 +257,7 @@ def test_java_alone_requires_its_grammar(tmp_path, capsys, monkeypatch, without_
     assert "exploracoder-jupyter[repo]" in capsys.readouterr().err
 
 
-def test_invalid_or_deeply_nested_code_and_paths_that_are_not_utf8_do_not_end_the_run(tmp_path):
+def test_invalid_code_and_paths_do_not_end_it(tmp_path):
     broken = "class Broken:\n  def f(self): return 1 +\n"
     write_shop(tmp_path, **{"src/deep.py": f"x = {'+'.join(['y'] * 3000)}\n", "src/broken.py": broken})
     (tmp_path / "Deep.java").write_text(f"class Deep {{ int x = {'(' * 3000}1{')' * 3000}; }}\n")

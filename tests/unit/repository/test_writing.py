@@ -43,7 +43,7 @@ def _inserted(index, target, code):
         ("binary.py::Cart", "UTF-8"),
     ],
 )
-def test_a_target_that_cannot_be_written_is_refused_in_a_sentence(index, tmp_path, given_target, word):
+def test_an_unwritable_target_is_refused_in_a_sentence(index, tmp_path, given_target, word):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "cart.py").write_text("class Cart: ...\n")
     (index.root / "outside.py").symlink_to(tmp_path / "elsewhere" / "cart.py")
@@ -53,7 +53,7 @@ def test_a_target_that_cannot_be_written_is_refused_in_a_sentence(index, tmp_pat
         find_target(index, given_target)
 
 
-def test_a_target_may_be_new_and_a_misspelled_one_is_pointed_out(index):
+def test_a_new_target_is_allowed_and_misspellings_noted(index):
     present, misspelled = find_target(index, f"{CART_FILE}::Cart"), find_target(index, f"{CART_FILE}::Crat")
     assert present.present and not misspelled.present
     assert similar_target(index, present) == "" and "Did you mean Cart?" in similar_target(index, misspelled)
@@ -62,13 +62,13 @@ def test_a_target_may_be_new_and_a_misspelled_one_is_pointed_out(index):
         assert find_target(index, f"{path}::Cart") == present
 
 
-def test_a_class_is_replaced_and_only_missing_imports_are_added(index):
+def test_a_class_is_replaced_and_missing_imports_added(index):
     code = f"import json\nfrom decimal import Decimal\nfrom shop.cart import Other\n\n\n{CART.replace('Holds', 'Has')}"
     text = _inserted(index, f"{CART_FILE}::Cart", code)
     assert text == FILES[CART_FILE].replace("Holds", "Has").replace(IMPORTS, f"{IMPORTS}import json\n")
 
 
-def test_a_new_class_is_added_at_the_end_and_its_imports_at_the_top(tmp_path):
+def test_a_new_class_ends_the_file_below_imports(tmp_path):
     index = RepositoryIndex.open(without_cart(tmp_path / "repository"), cache=tmp_path / "cache")
     imports = IMPORTS.replace("\n\n", "\n")
     code = f"{imports}\n\n{CART}"
@@ -76,7 +76,7 @@ def test_a_new_class_is_added_at_the_end_and_its_imports_at_the_top(tmp_path):
     assert "".join(_inserted(index, "src/shop/new.py::Cart", code).split()) == "".join(code.split())
 
 
-def test_a_new_definition_precedes_what_uses_it_unless_it_uses_that_itself(index):
+def test_a_new_definition_precedes_its_uses(index):
     text = "import os\n\n\ndef first():\n    pass\n\n\ndef second() -> New:\n    return os\n"
     (index.root / "src/shop/late.py").write_text(text)
     written = _inserted(index, "src/shop/late.py::New", "class New:\n    y = first()\n")
@@ -91,7 +91,7 @@ def test_new_class_precedes_subclass_whatever_methods_use(index):
     assert _inserted(index, "src/shop/late.py::New", code) == f"{code}\n\n\n{text}"
 
 
-def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
+def test_a_new_definition_stays_below_the_imports(index):
     text = (
         '''"""New things."""\n\nfrom __future__ import annotations\n\nimport os  # New\n\n__all__ = ["New"]\nx = os\n'''
     )
@@ -110,12 +110,12 @@ def test_a_new_definition_stays_below_the_imports_whatever_names_it(index):
         ("class A: x = 1\n", "class A:\n    x = 1\n\n    def f(self):\n        return 1\n"),
     ],
 )
-def test_a_new_method_has_the_indentation_of_its_class(index, source, expected):
+def test_a_new_method_has_its_classs_indentation(index, source, expected):
     (index.root / "src/shop/a.py").write_text(source)
     assert _inserted(index, "src/shop/a.py::A.f", "def f(self):\n    return 1") == expected
 
 
-def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
+def test_helpers_come_along_without_repetition(index):
     code = '"""Catalogue."""\nLIMIT = 3\n\n\nclass Item:\n    """Another."""\n\n\nclass Catalogue:\n    limit = LIMIT\n'
     text = _inserted(index, "src/shop/catalogue.py::Catalogue", code)
     assert text.count("class Item") == 1 and '"""Another."""' not in text and text.count('"""') == 6
@@ -129,7 +129,7 @@ def test_helpers_come_along_and_what_the_file_has_is_not_repeated(index):
         f'import json\n\nclass Cart:\n    def total(self):\n        """A\n        B"""\n        return {STRING}',
     ],
 )
-def test_a_method_is_replaced_with_or_without_its_class_and_its_strings_stay_as_they_are(index, code):
+def test_a_method_is_replaced_and_strings_stay(index, code):
     text = _inserted(index, f"{CART_FILE}::Cart.total", code)
     assert text.endswith(
         ("\n    def total(self):\n        return 1\n", '        B"""\n        return """a\nb\n  c"""\n')
@@ -137,7 +137,7 @@ def test_a_method_is_replaced_with_or_without_its_class_and_its_strings_stay_as_
     assert "round_price(sum" not in text and ("import json" in text) == ("import json" in code)
 
 
-def test_a_new_method_ends_its_class_and_a_property_is_replaced_with_its_setter(index):
+def test_a_new_method_ends_its_class(index):
     text = _inserted(index, "src/shop/catalogue.py::Item.cheap", "def cheap(self):\n    return True")
     assert "    price: Decimal\n\n    def cheap(self):\n        return True\n\n\nclass Catalogue" in text
     written = "class A:\n    @property\n    def x(self):\n        return 1\n\n    @x.setter\n    def x(self, x): ...\n"
@@ -147,13 +147,13 @@ def test_a_new_method_ends_its_class_and_a_property_is_replaced_with_its_setter(
     assert "setter" not in text and "return 3" in text and "    y = 2\n" in text
 
 
-def test_line_ends_of_windows_and_a_byte_order_mark_are_kept(index):
+def test_windows_line_ends_and_byte_order_marks_stay(index):
     (index.root / CART_FILE).write_bytes(b"\xef\xbb\xbf" + FILES[CART_FILE].replace("\n", "\r\n").encode())
     text = _inserted(index, f"{CART_FILE}::Cart", f"import json\n\n\n{CART.replace('Holds', 'Has')}")
     assert text.startswith("\ufeff") and text.count("\n") == text.count("\r\n") and "import json\r\n" in text
 
 
-def test_java_classes_and_methods_are_replaced_and_imports_added(index):
+def test_java_classes_and_methods_are_replaced(index):
     source = "package shop;\n\nimport java.util.List;\n\npublic class Box {\n    int a() { return 1; }\n}\n"
     (index.root / "Box.java").write_text(source)
     text = _inserted(index, "Box.java::Box.a", "import java.util.Map;\n\nint a() {\n    return 2;\n}")
@@ -179,7 +179,7 @@ def test_a_reply_has_to_define_the_target(index):
         insert(index, target, "Cart = object")
 
 
-def test_the_rest_of_the_file_is_shown_with_a_mark_in_place_of_the_target(index):
+def test_the_file_is_shown_with_a_target_mark(index):
     rest = without_target(find_target(index, f"{CART_FILE}::Cart"))
     assert "# <- Cart is written here" in rest and "from decimal import Decimal" in rest and "def add" not in rest
 
@@ -293,7 +293,7 @@ def test_git_reads_the_patch_too(tmp_path):
     assert contents(repository) == applied
 
 
-def test_a_patch_is_refused_as_a_whole_where_a_file_has_changed(tmp_path, capsys):
+def test_a_patch_is_refused_if_any_file_changed(tmp_path, capsys):
     repository = write_shop(tmp_path / "repository")
     patch = tmp_path / "cart.patch"
     other = make_patch("src/shop/container.py", FILES["src/shop/container.py"], "x = 1\n")
@@ -313,7 +313,7 @@ def test_a_patch_is_refused_as_a_whole_where_a_file_has_changed(tmp_path, capsys
     assert (repository / CART_FILE).read_text() == FILES[CART_FILE]
 
 
-def test_a_patch_writes_only_source_files_of_the_repository_that_are_not_hidden(tmp_path):
+def test_a_patch_writes_only_visible_source_files(tmp_path):
     new = {path: make_patch(path, None, "x = 1\n") for path in ("a.py", "../out.py", "/tmp/out.py")}
     hidden = [
         make_patch(path, None, "x = 1\n") for path in (".git/hooks/a.py", ".env.py", "Makefile", "a.sh", "a\0.py")
@@ -331,7 +331,7 @@ def test_a_patch_writes_only_source_files_of_the_repository_that_are_not_hidden(
     assert contents(tmp_path) == {}
 
 
-def test_a_target_is_removed_with_the_imports_that_only_it_uses(index, tmp_path):
+def test_a_target_is_removed_with_its_own_imports(index, tmp_path):
     (index.root / CART_FILE).write_text(f"import json\nimport os\n{FILES[CART_FILE]}\n\ndef f(x: Decimal): return os\n")
     copy_without_target(index.root, f"{CART_FILE}::Cart", tmp_path / "copy")
     text = (tmp_path / "copy" / CART_FILE).read_text()

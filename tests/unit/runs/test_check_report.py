@@ -29,7 +29,7 @@ def test_a_call_counts_that_only_changed_cells_make():
     assert changed_calls(rows, executions) == ("a.b",)
 
 
-def test_calls_in_a_state_that_has_changed_are_not_blamed():
+def test_calls_in_a_changed_state_are_not_blamed():
     executions = [ran("1.1", "a.b"), ran("2.1", "a.c", parent="1.1")]
     assert changed_calls([Row("1.1", "changed"), Row("2.1", "changed")], executions) == ("a.b",)
 
@@ -45,7 +45,7 @@ def test_the_sentence_counts_what_differs_and_names_calls():
     assert sentence(rows[0], calls=("a.b", "a.c")).endswith("These 2 calls changed: a.b, a.c.")
 
 
-def test_what_had_not_been_run_when_it_was_recorded_is_no_difference():
+def test_what_was_unexecuted_then_is_not_a_difference():
     report = Report((Row("1.1", "not run", counts=False), Row("1.2", "same")), {}, {}, (), ())
     assert report.same
     assert report.plain()["cells"][0]["same"] is True
@@ -58,7 +58,7 @@ def test_executing_something_takes_all_that_it_starts_from():
 
 
 @pytest.mark.parametrize("text", ["def :", b"\xff\xfe\x00"])
-def test_code_that_is_to_be_run_first_must_be_python(tmp_path, text):
+def test_setup_code_must_be_python(tmp_path, text):
     path = tmp_path / "before.py"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(UsageError, match="--before"):
@@ -73,7 +73,7 @@ def text_of(observation):
     return observation.outputs[0]["text"]
 
 
-def test_paths_below_the_working_directory_are_shown_relative_to_it():
+def test_paths_of_the_working_directory_are_relative():
     now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
     assert text_of(relocated_paths.make_relative(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
     found = relocated_paths.relative_paths([now], "/new/here")
@@ -96,6 +96,6 @@ def test_paths_below_the_working_directory_are_shown_relative_to_it():
         "f'{a}~/x' + 'b~/c' + r'~\\d'",
     ],
 )
-def test_code_with_a_home_that_a_trace_has_hidden_is_as_it_was(monkeypatch, code):
+def test_code_with_a_redacted_home_counts_as_unchanged(monkeypatch, code):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
     assert relocated_paths.expand_home(Homes(["/home/somebody"]).redact(code)) == code

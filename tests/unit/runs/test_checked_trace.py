@@ -65,7 +65,7 @@ def ending(**changes):
 
 
 class TestClaims:
-    def test_those_of_a_run_are_borne_out_by_what_it_ran(self):
+    def test_outcomes_are_confirmed_by_what_ran(self):
         assert claims(lambda event: event) == {}
 
     def test_a_solution_is_the_code_that_was_run(self):
@@ -90,7 +90,7 @@ class TestClaims:
         whole.insert(-1, SolutionJudged("s2", Judgement("right")))
         assert find_unfounded_claims(recorded(whole), executions(recorded(whole))) == {}
 
-    def test_what_a_stopped_run_has_put_together_was_not_run_as_a_whole(self):
+    def test_joined_code_of_a_stop_was_never_run(self):
         last = events()[-1]
         joined = replace(last.solution, code="1\n2", candidate="2.1r1")
         assert claims(ending(verdict=replace(last.verdict, outcome="stopped"), solution=joined)) == {}
@@ -112,14 +112,14 @@ class TestReading:
         assert subject.edited == {}
         assert [one.id for one in subject.executions] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
 
-    def test_a_notebook_that_was_cut_off_is_not_blamed_for_what_its_journal_knows(self, trace):
+    def test_a_journal_completes_a_cut_off_notebook(self, trace):
         journaled(trace, recorded(events()))
         subject = read_subject(written(trace, recorded(events())[:-8]))
         assert subject.executions[-1].id == "s2"
         assert (subject.edited, subject.complete) == ({}, False)
         assert any("journal" in clause for clause in reported_differences(subject))
 
-    def test_a_run_that_is_still_active_is_reported_as_such(self, trace):
+    def test_an_active_run_is_reported_as_such(self, trace):
         journaled(trace, recorded(events()))
         written(trace, recorded(events())[:-8])
         run = TraceLock(trace)
@@ -131,7 +131,7 @@ class TestReading:
         )
         assert not read_subject(trace).is_active
 
-    def test_a_journal_beside_it_is_no_cover_for_a_notebook_that_was_edited(self, trace):
+    def test_a_journal_does_not_hide_an_edited_notebook(self, trace):
         journaled(trace, [*recorded(events()), Record(99, 0.0, Notice("more"))])
         trace.write_text(trace.read_text().replace("%%explored 1.1\\n", "%%explored 1.1\\nmine\\n"))
         assert read_subject(trace).edited == {"1.1": "its code was edited"}
@@ -145,14 +145,14 @@ class TestReading:
 
 
 class TestSurroundings:
-    def test_an_interpreter_that_only_the_trace_names_by_its_path_is_not_started(self, trace):
+    def test_an_interpreter_only_in_traces_is_not_started(self, trace):
         for setting in ("kernel", "python"):
             subject = read_subject(written(trace, recorded(events(settings(**{setting: "/tmp/evil/python"})))))
             sandbox = matching_sandbox(subject, Settings(), network=False, kernel=None)
             assert (sandbox.kernel, sandbox.python) == (None, None)
             assert any("/tmp/evil/python" in clause for clause in reported_differences(subject))
 
-    def test_a_kernelspec_and_what_a_person_names_are_taken(self, trace):
+    def test_a_kernelspec_or_a_named_interpreter_is_used(self, trace):
         subject = read_subject(written(trace, recorded(events(settings(kernel="my-kernel")))))
         assert matching_sandbox(subject, Settings(), network=False, kernel=None).kernel == "my-kernel"
         assert matching_sandbox(subject, Settings(), network=False, kernel="/opt/python").kernel == "/opt/python"
@@ -167,7 +167,7 @@ class TestSurroundings:
         assert "memory_mb 99000 -> 1000" in describe_differences(subject, subject.started.environment, sandbox)
         assert matching_sandbox(subject, now, network=False, kernel=None, isolation="best").isolation == "best"
 
-    def test_only_packages_that_were_installed_are_asked_of_an_index(self, trace):
+    def test_only_installed_packages_are_requested_of_an_index(self, trace):
         """Not the standard library, nor a library that lies beside the notebook: an index may have others."""
 
         def change(event):
@@ -182,7 +182,7 @@ class TestSurroundings:
         lock = lock_of(read_subject(written(trace, recorded(events(change)))), ())
         assert lock.requirements(lock.libraries) == ["networkx==3.6.1", "ipykernel"]
 
-    def test_what_came_from_no_index_is_asked_of_none_unless_it_is_named(self, trace):
+    def test_packages_from_no_index_are_requested_of_none(self, trace):
         def begun(*unindexed):
             def change(event):
                 if not isinstance(event, RunStarted):
@@ -216,7 +216,7 @@ class TestNotebooksThatExplored:
         [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
         assert (found.trace, found.before, found.edited) == (trace, ("x = 1",), ())
 
-    def test_a_trace_is_found_by_the_final_output_of_the_call(self, tmp_path, trace):
+    def test_a_trace_is_found_by_the_calls_output(self, tmp_path, trace):
         output = nbformat.v4.new_output(
             "display_data", {"text/html": "<div>Trace: <code>explorations/networkx.ipynb</code></div>"}
         )
@@ -225,7 +225,7 @@ class TestNotebooksThatExplored:
         )
         assert found.trace == trace
 
-    def test_a_trace_is_found_by_its_run_and_edited_cells_are_reported(self, tmp_path, trace):
+    def test_a_trace_is_found_by_its_run(self, tmp_path, trace):
         mark = {"exploracoder_jupyter": {"role": "candidate", "candidate": "1.1", "run_id": RUN_ID, "source_hash": "0"}}
         cells = [code("x = 1"), code("%%explora networkx\nDo it."), code("%%explored 1.1\nmine", metadata=mark)]
         [found] = find_explorations(self.notebook(tmp_path / "mine.ipynb", *cells))
@@ -243,7 +243,7 @@ class TestNotebooksThatExplored:
         with pytest.raises(UsageError, match="their traces were not found"):
             find_explorations(self.notebook(tmp_path / "mine.ipynb", code(f"%%explora networkx{option}\nDo it.")))
 
-    def test_what_was_made_from_a_trace_leads_to_it_and_says_what_it_is_where_that_is_gone(self, trace):
+    def test_an_export_leads_to_its_trace(self, trace):
         made = trace.with_name("networkx-selected.ipynb")
         made.write_bytes(serialize_notebook(without_unselected(nbformat.read(trace, 4))))
         assert [found.trace for found in find_explorations(made)] == [trace]
@@ -252,12 +252,12 @@ class TestNotebooksThatExplored:
         with pytest.raises(UsageError, match="was exported from a trace"):
             read_subject(made)
 
-    def test_a_trace_and_a_notebook_that_explored_nothing_lead_nowhere(self, tmp_path, trace):
+    def test_a_notebook_that_explored_nothing_leads_nowhere(self, tmp_path, trace):
         assert find_explorations(trace) == ()
         assert find_explorations(self.notebook(tmp_path / "mine.ipynb", code("x = 1"))) == ()
         assert find_explorations(tmp_path / "nowhere.ipynb") == ()
 
-    def test_what_stands_before_an_exploration_is_its_persons_code(self):
+    def test_code_before_an_exploration_is_the_users(self):
         cells = [words("Hi"), code("%load_ext exploracoder_jupyter"), code("%load_ext exploracoder_jupyter\nx = 1")]
         cells += [code("y = 2"), code("%%explora networkx\nDo it."), code("z = 3")]
         assert code_before_run(nbformat.v4.new_notebook(cells=cells)) == ("x = 1", "y = 2")

@@ -61,7 +61,7 @@ def test_an_environment_is_built_once(installer, tmp_path):
         ("", "no reason was given"),
     ],
 )
-def test_a_failed_build_is_reported_in_a_sentence_and_leaves_nothing(installer, tmp_path, output, message):
+def test_a_failed_build_is_one_sentence(installer, tmp_path, output, message):
     installer(f"echo '{output}' >&2; exit 1")
     with pytest.raises(MissingRequirement) as failed:
         built(tmp_path / "cache")
@@ -71,7 +71,7 @@ def test_a_failed_build_is_reported_in_a_sentence_and_leaves_nothing(installer, 
     assert not list((tmp_path / "cache").iterdir())
 
 
-def test_an_installer_that_is_given_up_is_ended_with_all_that_it_started(installer, tmp_path):
+def test_an_abandoned_installer_ends_with_its_children(installer, tmp_path):
     installer(f"sleep 600 & echo $! > {tmp_path}/pid; wait")
 
     async def main():
@@ -88,7 +88,7 @@ def test_an_installer_that_is_given_up_is_ended_with_all_that_it_started(install
     assert not list((tmp_path / "cache").iterdir())
 
 
-def test_a_lock_pins_what_was_recorded_but_for_overrides_and_this_package():
+def test_a_lock_pins_what_was_recorded():
     packages = [
         "NetworkX==3.6.1",
         "numpy==2.3.0+mkl",

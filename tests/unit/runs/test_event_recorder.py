@@ -23,7 +23,7 @@ def _mine(monkeypatch):
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp_path, name):
+def test_nothing_planted_in_a_run_is_written(tmp_path, name):
     path, shown = tmp_path / "run.ipynb", []
     recorder = recorder_at(path, tmp_path, shown.append, hidden=HIDDEN)
     for record in everywhere(PLANTED[name]):
@@ -38,7 +38,7 @@ def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp
         assert not [left for left in TRACES if left in "".join(map(dump, shown))]
 
 
-def test_progress_and_the_error_that_ends_a_run_are_shown_without_secrets(tmp_path):
+def test_progress_and_final_errors_show_no_secrets(tmp_path):
     shown = []
     recorder = recorder_at(tmp_path / "run.ipynb", tmp_path, shown.append, hidden=HIDDEN)
     recorder.advance("The server sent hunter2-hunter2; retrying", 0, 0)

@@ -25,7 +25,7 @@ def nothing_else(monkeypatch):
             monkeypatch.delenv(name)
 
 
-def test_secrets_of_other_services_are_hidden_that_the_environment_names(monkeypatch):
+def test_secrets_of_other_services_are_hidden(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
     monkeypatch.setenv("DB_PASSWORD", "correct-horse-42")
     monkeypatch.setenv("SOME_KEY", "documentation")

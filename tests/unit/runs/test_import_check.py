@@ -23,7 +23,7 @@ class Root:
         self.open -= 1
 
 
-async def test_each_library_is_tried_and_every_branch_is_closed():
+async def test_each_library_is_tried_and_branches_closed():
     """Issue 14, item 19: a notice says which libraries experiments can import."""
     root = Root()
     fine, broken = await check_imports(root, ["acmekit", "broken"], timeout=5)

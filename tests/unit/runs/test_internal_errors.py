@@ -86,7 +86,7 @@ class Broken(InlineBranch):
         return [Broken(self.codes, self.log) for _ in range(n)]
 
 
-async def test_any_other_error_ends_the_run_with_what_it_has():
+async def test_any_other_error_ends_the_run_with_results():
     """Issue 14, item 0: the best solution so far and the traceback are kept."""
     run = replace(a_run(two_steps()), root=Broken())
     with pytest.raises(RuntimeError, match="boom"):
@@ -99,7 +99,7 @@ async def test_any_other_error_ends_the_run_with_what_it_has():
     assert "in fork" in failure.details or "in run" in failure.details
 
 
-def test_a_display_that_raises_ends_no_run_and_is_recorded_once(tmp_path):
+def test_a_raising_display_ends_no_run(tmp_path):
     """Issue 14, item 0: who shows a run cannot end it."""
     recorder = recorder_at(tmp_path / "t.ipynb", tmp_path, boom)
     for event in complete_events():
@@ -114,7 +114,7 @@ def _is_failure(event):
     return isinstance(event, Notice) and bool(event.details)
 
 
-def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
+def test_a_run_ended_by_internal_error_is_resumed(tmp_path):
     """Issue 14, item 0: the trace is closed and valid, says what happened, and `--resume` continues it."""
     recorder = recorder_at(tmp_path / "t.ipynb", tmp_path)
     for event in [started(settings={}), *complete_events()[1:16]]:
@@ -132,7 +132,7 @@ def test_a_run_that_an_internal_error_ended_is_resumed(tmp_path):
     assert (summary["status"], summary["trace"]) == ("stopped", str(trace))
 
 
-def test_a_traceback_in_a_trace_is_text_and_nothing_else():
+def test_a_traceback_in_a_trace_is_only_text():
     """Issue 14, item 0: what an error quotes is not rendered."""
     hostile = "Traceback\n  File <x>\n\n    <script>alert(1)</script> $x$\nKeyError: '</pre></details><b>'"
     notebook = render(recorded([*complete_events()[:4], Notice("It failed.", "warning", hostile)]))
@@ -141,7 +141,7 @@ def test_a_traceback_in_a_trace_is_text_and_nothing_else():
     assert cell.source.count("</details>") == 1
 
 
-def test_an_internal_error_has_an_exit_status_of_its_own_and_all_fields(monkeypatch, capsys, tmp_path):
+def test_an_internal_error_has_its_own_exit_status(monkeypatch, capsys, tmp_path):
     """Issue 14, item 0: status 3, the same fields as at any other end, and the error; the solution is shown."""
     from exploracoder_jupyter import runs
 
@@ -172,7 +172,7 @@ class Inbox(io.StringIO):
         yield ""
 
 
-def test_the_engine_ends_with_the_status_and_the_sentence_of_an_internal_error(monkeypatch, tmp_path):
+def test_the_engine_reports_an_internal_error(monkeypatch, tmp_path):
     """Issue 14, item 0: a notebook's cell and sidebar show what the engine says last."""
     from exploracoder_jupyter import runs
 

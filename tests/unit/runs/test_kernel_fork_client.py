@@ -51,7 +51,7 @@ async def test_a_refusal_is_a_sentence():
         await kernel.line.fork("/run/x")
 
 
-async def test_a_busy_kernel_is_waited_for_only_so_long_and_its_late_answer_is_passed_over():
+async def test_a_busy_kernel_is_waited_for_briefly():
     late = []
     kernel = Kernel(lambda line, request: late.append(request.number), patience=0.05)
     with pytest.raises(KernelError, match=r"it is busy and did not answer within 0\.05 s"):
@@ -66,7 +66,7 @@ async def test_a_busy_kernel_is_waited_for_only_so_long_and_its_late_answer_is_p
     await kernel.line.fork("/run/y")
 
 
-async def test_a_kernel_that_goes_away_fails_what_waits_and_what_comes():
+async def test_a_lost_kernel_fails_all_requests():
     kernel = Kernel(lambda line, request: line.gone())
     with anyio.fail_after(patience(2)):
         for _ in range(2):
@@ -74,7 +74,7 @@ async def test_a_kernel_that_goes_away_fails_what_waits_and_what_comes():
                 await kernel.line.fork("/run/x")
 
 
-async def test_requests_at_the_same_time_get_their_own_answers():
+async def test_simultaneous_requests_get_their_own_answers():
     def answer(line, request):
         line.answered(KernelForked(number=request.number, problem="odd" if request.number % 2 else ""))
 
@@ -93,7 +93,7 @@ async def test_requests_at_the_same_time_get_their_own_answers():
     assert sorted(ended) == ["forked"] * 3 + ["refused"] * 3
 
 
-def test_an_offer_becomes_a_kernel_that_can_be_forked():
+def test_an_offer_becomes_a_forkable_kernel():
     offer = {"hazards": [{"kind": "warn", "library": "", "what": "2 threads"}], "secretive": ["api_key"]}
     line = KernelForkClient(lambda request: None)
     live = line.kernel(LiveOffer.model_validate(offer))

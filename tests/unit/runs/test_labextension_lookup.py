@@ -35,7 +35,7 @@ def test_one_that_is_there_and_enabled_is_well(folders):
     assert find_labextension() == (f"installed and enabled, in {folders / 'labextensions'}", "")
 
 
-def test_where_it_is_missing_the_remedy_names_the_package(folders):
+def test_a_missing_extension_names_the_package(folders):
     status, remedy = find_labextension()
     assert status.startswith("not installed")
     assert "exploracoder-jupyter" in remedy
@@ -47,7 +47,7 @@ def test_without_jupyterlab_nothing_is_missed(folders, monkeypatch):
 
 
 @pytest.mark.parametrize("disabled", [{NAME: True}, {f"{NAME}:sidebar": True}, [NAME]])
-def test_a_disabled_one_is_reported_with_the_command_that_helps(folders, disabled):
+def test_a_disabled_extension_names_the_command(folders, disabled):
     install(folders)
     configure(folders / "env", disabled)
     status, remedy = find_labextension()

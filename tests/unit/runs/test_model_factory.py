@@ -43,14 +43,14 @@ def _chosen(settings):
     return anyio.run(main)
 
 
-def test_a_registered_model_needs_no_endpoint_and_is_closed(register_plugin):
+def test_a_registered_model_needs_no_endpoint(register_plugin):
     register_plugin(GROUPS, CODE)
     model = _chosen(_settings(model="tides"))
     assert (model.name, model.closed) == ("tides", True)
     assert _chosen(_settings(model="tides", base_url="http://localhost:1/v1")).name == "tides"
 
 
-def test_other_names_are_those_of_models_at_the_endpoint():
+def test_other_names_are_models_of_the_endpoint():
     assert isinstance(_chosen(_settings()), OfflineModel)
     assert isinstance(_chosen(_settings(model="offline", base_url="http://localhost:1/v1")), OfflineModel)
     model = _chosen(_settings(model="openai", base_url="http://localhost:1/v1"))
@@ -65,7 +65,7 @@ def test_the_user_learns_what_a_registered_model_receives(register_plugin):
     assert not uses_endpoint(settings)
 
 
-def test_a_model_in_this_process_looks_up_inline_and_sends_nothing():
+def test_a_model_in_process_sends_nothing():
     settings = anyio.run(with_resolved_model, _settings(model="adapter:./some"), Secrets())
     assert settings.retrieval.inline_lookups and not uses_endpoint(settings)
     assert model_notices(settings, Secrets()) == []

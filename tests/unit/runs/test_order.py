@@ -9,7 +9,7 @@ from exploracoder_jupyter.runs.order import Order, validate_order
 TASK = Task("Compute the median.", ("statistics",))
 
 
-def test_an_unknown_strategy_is_refused_with_the_one_that_was_meant():
+def test_an_unknown_strategy_gets_a_suggestion():
     with pytest.raises(MissingRequirement) as refused:
         validate_order(Order(TASK, ({"exploration": {"strategy": "exlore"}},)))
     assert "explore" in refused.value.remedy

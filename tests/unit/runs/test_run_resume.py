@@ -90,7 +90,7 @@ def test_what_is_given_now_wins(tmp_path):
     assert (order.task.libraries, order.task.check) == (("polars",), "assert x")
 
 
-def test_an_address_with_secrets_is_taken_from_where_it_is_now(tmp_path, monkeypatch):
+def test_an_address_with_secrets_comes_from_now(tmp_path, monkeypatch):
     monkeypatch.setenv("EXPLORACODER_BASE_URL", "http://me:hunter2@127.0.0.1:9/v1")
     order = again(trace(tmp_path))
     assert resolve(*order.layers).endpoint.base_url == "http://me:hunter2@127.0.0.1:9/v1"
@@ -104,7 +104,7 @@ def endpoint_of(order):
     return endpoint.base_url, endpoint.model
 
 
-def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
+def test_the_environments_endpoint_replaces_the_recorded_one(tmp_path, monkeypatch):
     """Issue 14, item 0: what the user says now wins, the recorded settings come after it."""
     path = trace(tmp_path)
     for name, value in NOW.items():
@@ -117,7 +117,7 @@ def test_the_endpoint_of_the_environment_stands_in_place_of_the_recorded_one(tmp
     assert endpoint_of(again(path)) == ("http://127.0.0.1:11/v1", "toy")
 
 
-def test_an_address_that_only_a_trace_names_is_refused_or_asked_about(tmp_path, monkeypatch):
+def test_an_address_only_in_a_trace_needs_consent(tmp_path, monkeypatch):
     """Issue 14, item 6: an address on this machine, too, gets nothing unless the user has named it or agrees."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     path, asked = trace(tmp_path), []
@@ -131,7 +131,7 @@ def test_an_address_that_only_a_trace_names_is_refused_or_asked_about(tmp_path, 
         again(path, cell="1.2")
 
 
-def test_an_address_that_nothing_is_sent_to_is_not_asked_about(tmp_path, monkeypatch):
+def test_an_address_that_receives_nothing_needs_no_consent(tmp_path, monkeypatch):
     """Issue 14, item 6: without a model and without embeddings there of, the address of a trace does not matter."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     offline = Order(NOTHING, ({"endpoint": {"model": "offline"}},), workdir=tmp_path)
@@ -141,7 +141,7 @@ def test_an_address_that_nothing_is_sent_to_is_not_asked_about(tmp_path, monkeyp
         again(embedding)
 
 
-def test_where_the_web_is_searched_is_for_the_user_to_say(tmp_path, monkeypatch):
+def test_only_the_user_chooses_the_web_search(tmp_path, monkeypatch):
     """Issue 14, item 6: an address of a trace alone does not get the key for searching the web."""
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("EXPLORACODER_WEB_KEY", "secret-of-the-web")
@@ -156,9 +156,7 @@ def test_where_the_web_is_searched_is_for_the_user_to_say(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("command", [["run", "--resume"], ["run", "--from", "1.2", "--resume"]])
-def test_a_server_that_only_a_trace_names_gets_neither_a_key_nor_a_request(
-    tmp_path, monkeypatch, httpserver, capsys, command
-):
+def test_a_server_only_in_a_trace_gets_nothing(tmp_path, monkeypatch, httpserver, capsys, command):
     """Issue 14, item 6: not even one that asks whether it is there."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
@@ -231,7 +229,7 @@ def set_to(folder, layer):
     return trace(folder, settings=as_json(resolve(layer, environ={})))
 
 
-def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, monkeypatch):
+def test_a_trace_reaches_no_further_than_current_settings(tmp_path, monkeypatch):
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError) as caught:
@@ -245,7 +243,7 @@ def test_a_trace_alone_reaches_no_further_than_the_settings_of_now(tmp_path, mon
     assert resolve(*order.layers, environ={}).sandbox.network
 
 
-def test_a_replay_reaches_nothing_and_starts_no_interpreter_unasked(tmp_path):
+def test_a_replay_reaches_nothing_unasked(tmp_path):
     path = set_to(tmp_path, BEYOND)
     with pytest.raises(UsageError, match=r"another interpreter.* --kernel /bin/sh$"):
         prepare_replay(path, tmp_path / "new.ipynb")
@@ -264,7 +262,7 @@ def test_a_replay_reaches_nothing_and_starts_no_interpreter_unasked(tmp_path):
         ({"sandbox": {"python": "/usr/bin/python3"}}, "sandbox", "/usr/bin/python3"),
     ],
 )
-def test_what_is_given_now_stands_in_place_of_what_was_reached(tmp_path, layer, section, kept):
+def test_current_options_replace_what_was_reached(tmp_path, layer, section, kept):
     wanted = {"base_url", "web", "web_address", "python"} & BEYOND[section].keys()
     reached = {name: BEYOND[section][name] for name in wanted}
     path = set_to(tmp_path, {section: reached})
@@ -272,7 +270,7 @@ def test_what_is_given_now_stands_in_place_of_what_was_reached(tmp_path, layer, 
     assert kept in as_json(resolve(*order.layers, environ={}))[section].values()
 
 
-def test_the_current_interpreter_is_recognized_where_the_trace_redacts_its_home(tmp_path, monkeypatch):
+def test_the_interpreter_is_recognized_despite_redaction(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     monkeypatch.setattr(sys, "executable", "/home/me/venv/bin/python")
     path = set_to(tmp_path, {"sandbox": {"python": sys.executable}})
@@ -280,14 +278,14 @@ def test_the_current_interpreter_is_recognized_where_the_trace_redacts_its_home(
     assert resolve(*again(path).layers, environ={}).sandbox.python is None
 
 
-def test_no_limit_of_a_trace_is_wider_than_that_of_now(tmp_path):
+def test_no_limit_of_a_trace_exceeds_todays(tmp_path):
     path = set_to(tmp_path, {"sandbox": {"memory_mb": 10**6, "cpu_seconds": 5, "branching": "fork", "state": "live"}})
     sandbox = resolve(*again(path).layers, environ={}).sandbox
     assert (sandbox.memory_mb, sandbox.cpu_seconds) == (4096, 5)
     assert (sandbox.branching, sandbox.state) == ("auto", "auto")
 
 
-def test_the_message_says_where_files_are_looked_for_now(tmp_path):
+def test_the_message_says_where_files_are_sought(tmp_path):
     environment = replace(started().environment, folder="/data/project")
     path = trace(tmp_path, environment=environment)
     order = again(path, Order(NOTHING, workdir=tmp_path))
@@ -296,7 +294,7 @@ def test_the_message_says_where_files_are_looked_for_now(tmp_path):
     assert "files" not in again(there, Order(NOTHING, workdir=tmp_path)).earlier.message
 
 
-def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_has_them(tmp_path, monkeypatch):
+def test_a_replay_is_written_beside_its_trace(tmp_path, monkeypatch):
     (tmp_path / "explorations").mkdir()
     (tmp_path / "data").mkdir()
     monkeypatch.chdir(tmp_path / "data")
@@ -308,7 +306,7 @@ def test_a_replay_is_written_beside_its_trace_and_has_its_files_where_a_check_ha
         prepare_replay(path, out, workdir=Path("nowhere"))
 
 
-def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_beside_the_callers_files(tmp_path):
+def test_a_repository_is_replayed_in_the_given_folder(tmp_path):
     repository, moved = RepositoryTask("a.py::A"), tmp_path / "moved"
     moved.mkdir()
     task = replace(started().task, repository=repository)
@@ -318,7 +316,7 @@ def test_a_repository_is_replayed_in_the_folder_given_and_its_trace_is_found_bes
     assert resume_order(order, Path(path.name)).earlier.trace == path
 
 
-def test_a_run_that_is_still_active_is_not_resumed(tmp_path, monkeypatch):
+def test_an_active_run_is_not_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
     path = tmp_path / "old.ipynb"
     recorder = recorder_at(path, tmp_path)
@@ -344,7 +342,7 @@ def test_journals_and_torn_files_do(tmp_path, form):
     assert resumed_path(order.earlier.trace) == tmp_path / "old-resumed.ipynb"
 
 
-def test_what_a_run_that_ended_without_a_solution_had_asked_is_asked_anew(tmp_path):
+def test_an_unsolved_run_asks_anew(tmp_path):
     events = complete_events()
     unsolved = [
         *events[:-1],
@@ -355,7 +353,7 @@ def test_what_a_run_that_ended_without_a_solution_had_asked_is_asked_anew(tmp_pa
     assert order.earlier.exchanges == ()
 
 
-def test_a_run_with_a_solution_has_nothing_to_resume_but_can_be_branched_off(tmp_path):
+def test_a_solved_run_can_only_be_branched_off(tmp_path):
     path = trace(tmp_path, complete_events())
     with pytest.raises(UsageError) as caught:
         again(path)
@@ -376,7 +374,7 @@ def test_missing_variables_of_a_notebook_are_reported(tmp_path):
     assert again(path, Order(NOTHING, workdir=tmp_path, variables=tmp_path)).task.uses == ("df",)
 
 
-def test_redacted_home_paths_in_a_trace_are_those_of_this_home(tmp_path, monkeypatch):
+def test_redacted_home_paths_are_this_home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/home/me")
     events = complete_events()[:CUT_OFF]
     code = "import networkx as nx\nG = nx.read_gml('/home/me/g.gml')"
@@ -413,7 +411,7 @@ def test_a_file_that_is_no_trace_is_reported(tmp_path):
             prepare_replay(tmp_path / name, tmp_path / "new.ipynb")
 
 
-def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
+def test_the_new_trace_lies_beside_the_old(tmp_path):
     folder = tmp_path / "there"
     folder.mkdir()
     order = replace(again(trace(folder)), workdir=tmp_path)
@@ -433,12 +431,12 @@ def test_the_trace_is_a_new_file_beside_the_old_one(tmp_path):
             prepare_replay(named, folder / "old.ipynb")
 
 
-def test_settings_that_are_not_known_here_are_left_out(tmp_path):
+def test_unknown_settings_are_left_out(tmp_path):
     later = {**SETTINGS, "exploration": {"of_later": 1}, "unheard": {"x": 1}}
     assert resolve(*again(trace(tmp_path, settings=later)).layers, environ={}).exploration.candidates == 5
 
 
-def test_the_endpoint_of_the_config_file_stands_in_place_of_the_recorded_one(tmp_path, monkeypatch):
+def test_the_config_files_endpoint_replaces_the_recorded_one(tmp_path, monkeypatch):
     """Issue 14, item 0: the same where a file says it; a trace without an address does not undo it."""
     monkeypatch.delenv("EXPLORACODER_BASE_URL")
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(tmp_path / "config.toml"))

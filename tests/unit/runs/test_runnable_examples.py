@@ -38,13 +38,13 @@ def test_imports_that_documentation_leaves_out_are_added(code, made):
     assert examples(code) == (made,)
 
 
-def test_names_of_the_same_module_are_imported_from_it():
+def test_names_of_one_module_are_imported_from_it():
     assert examples("join(cut(1))", known=["networkx.flow.join"]) == (
         "from networkx.flow import cut\nfrom networkx.flow import join\n\njoin(cut(1))",
     )
 
 
-def test_what_calls_the_api_and_lacks_nothing_comes_first():
+def test_complete_examples_that_call_the_api_come_first():
     unrelated, incomplete, direct, aliased = "import os\nos.getcwd()", "nx.cut(mystery)", "nx.cut(2)", "nx.slice(3)"
     made = examples(unrelated, incomplete, direct, aliased, direct, aliases=("networkx.slice",))
     assert [code.rpartition("\n")[2] for code in made] == ["nx.cut(2)", "nx.slice(3)", "os.getcwd()", "nx.cut(mystery)"]

@@ -52,13 +52,13 @@ def test_the_sources_are_those_of_the_settings(tmp_path, given, kinds):
     assert _opened(tmp_path, _kinds, **given)[0] == kinds
 
 
-def test_files_of_the_user_are_not_searched_where_no_values_may_be_shared(tmp_path):
+def test_files_of_the_user_need_shared_values(tmp_path):
     kinds, notices = _opened(tmp_path, _kinds, workspace=True, share="schema")
     assert kinds == {"snippet"}
     assert notices == ["Your files are not searched, because `--share schema` sends none of their content to a model."]
 
 
-def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
+def test_lessons_belong_to_versions_and_omit_the_key(tmp_path):
     snippet = Snippet("statistics", "3.11.7", "Compute a median", f"ask({KEY!r})", (), "", "3.11")
 
     async def learn_and_search(sources):
@@ -80,7 +80,7 @@ def test_what_is_learned_is_of_these_versions_and_without_the_key(tmp_path):
         (None, "values", []),
     ],
 )
-def test_a_notice_says_that_earlier_code_may_leave_the_machine(tmp_path, base_url, share, expected):
+def test_a_notice_says_that_earlier_code_is_sent(tmp_path, base_url, share, expected):
     SnippetStore(snippets_path()).add([Snippet("statistics", "3.11.7", "x", "x", (), "", "3.11")], "values")
     notices = _opened(tmp_path, _kinds, base_url=base_url, share=share)[1]
     assert [text[: len(start)] for text, start in zip(notices, expected, strict=True)] == expected
@@ -115,7 +115,7 @@ def test_the_source_of_a_plugin_is_searched_too(tmp_path, register_plugin):
 
 
 @pytest.mark.parametrize("kind", ["web", "workspace"])
-def test_a_plugin_searches_neither_the_web_nor_files_where_that_is_not_wanted(tmp_path, register_plugin, kind):
+def test_a_plugin_respects_unwanted_web_and_files(tmp_path, register_plugin, kind):
     register_plugin(TIDES, PLUGIN.format(kind=kind))
     assert _opened(tmp_path, _kinds) == ({"snippet"}, [])
 
@@ -128,7 +128,7 @@ def test_a_plugin_searches_neither_the_web_nor_files_where_that_is_not_wanted(tm
         ("open_tides = len", "TypeError"),
     ],
 )
-def test_a_source_that_cannot_be_opened_is_named_once_and_left_out(tmp_path, register_plugin, code, why):
+def test_an_unopenable_source_is_named_once(tmp_path, register_plugin, code, why):
     register_plugin(TIDES, code)
     kinds, [text] = _opened(tmp_path, _kinds)
     assert kinds == {"snippet"}

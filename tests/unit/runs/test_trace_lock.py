@@ -17,7 +17,7 @@ def _at_once(monkeypatch):
     monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
 
 
-def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
+def test_a_second_run_is_refused_before_its_trace(tmp_path):
     """Issue 14, item 11: the lock is taken before anything costs, and the sentence names the process."""
     first = recorder_at("a.ipynb", tmp_path)
     with pytest.raises(UsageError) as refused:
@@ -32,7 +32,7 @@ def test_a_second_run_is_refused_before_there_is_a_trace(tmp_path):
 @pytest.mark.parametrize(
     "again", ["link/a.ipynb", "other.ipynb", "real/../real/a.ipynb", "{whole}/link/../real/a.ipynb"]
 )
-def test_the_lock_is_that_of_the_file_however_it_is_named(tmp_path, again):
+def test_the_lock_is_the_same_under_any_name(tmp_path, again):
     """Issue 14, item 11: by a link, a relative path and `..` it is one trace."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -52,7 +52,7 @@ def test_whatever_holds_the_locks_name_hinders_no_run(tmp_path, make):
     recorder_at("a.ipynb", tmp_path).close()
 
 
-def test_of_runs_that_start_in_the_same_moment_one_gets_the_lock(tmp_path):
+def test_of_simultaneous_runs_one_gets_the_lock(tmp_path):
     """Issue 14, item 11: no two of them get the lock, also while an earlier one lets it go."""
     for number in range(20):
         before, together = recorder_at("a.ipynb", tmp_path), Barrier(9)

@@ -41,7 +41,7 @@ def names(folder):
 
 
 @pytest.mark.parametrize("text", ["Count.", "Another task."])
-def test_an_earlier_trace_is_kept_under_a_numbered_name(tmp_path, text):
+def test_an_earlier_trace_is_kept_under_a_number(tmp_path, text):
     """Issue 14, item 12: of the same task or of another, no trace is lost, and the run says where it is."""
     records, path = [], tmp_path / "a.ipynb"
     explored(path, run_id="00000001")
@@ -54,7 +54,7 @@ def test_an_earlier_trace_is_kept_under_a_numbered_name(tmp_path, text):
     assert sum("a.1.ipynb" in getattr(record.event, "text", "") for record in records) == 1
 
 
-def test_what_a_run_left_that_was_cut_off_is_kept_with_its_journal(tmp_path):
+def test_a_cut_off_run_keeps_its_journal(tmp_path):
     """Issue 14, item 12: a journal may be all that there is of a run."""
     path = tmp_path / "a.ipynb"
     explored(path, run_id="00000001", events=complete_events()[1:9], ended=False)._lock.release()
@@ -64,7 +64,7 @@ def test_what_a_run_left_that_was_cut_off_is_kept_with_its_journal(tmp_path):
     assert names(tmp_path) == ["a.1.ipynb", "a.1.journal.jsonl", "a.ipynb"]
 
 
-def test_a_run_that_never_began_leaves_the_earlier_trace_where_it_is(tmp_path):
+def test_an_unstarted_run_leaves_the_earlier_trace(tmp_path):
     """Issue 14, item 12: a mistake in a library's name renames nothing."""
     path = tmp_path / "a.ipynb"
     explored(path, run_id="00000001")
@@ -86,7 +86,7 @@ def test_the_history_knows_the_new_name(tmp_path):
     }
 
 
-def test_a_notebook_that_is_no_trace_is_never_replaced(tmp_path):
+def test_a_foreign_notebook_is_never_replaced(tmp_path):
     """Issue 14, item 12: a notebook of the user, also one that was made from a trace, is refused and stays."""
     path, mine = tmp_path / "a.ipynb", tmp_path / "mine.ipynb"
     explored(path, run_id="00000001")

@@ -75,20 +75,20 @@ def efforts(run):
     return [event.effort for event in happened(run, "effort_chosen")]
 
 
-async def test_a_program_that_passes_the_check_costs_one_call():
+async def test_a_passing_program_costs_one_call():
     result, run = await solved(steps(solve=fenced(GOOD)), check="assert root == 4")
     assert result.verdict.outcome == "solved" and result.solution.code == GOOD
     assert asked(run) == ["solve"] and efforts(run) == ["direct"]
     assert not happened(run, "plan_made")
 
 
-async def test_the_example_that_the_task_states_is_a_check():
+async def test_the_stated_example_is_a_check():
     result, run = await solved(steps(solve=fenced(FUNCTION)), STATED)
     assert result.verdict.outcome == "solved" and "states" in result.verdict.reason
     assert asked(run) == ["solve"]
 
 
-async def test_a_program_that_ran_is_judged_by_what_it_gave():
+async def test_a_program_is_judged_by_what_it_gave():
     result, run = await solved(steps(strategy=[fenced(GOOD), "unchanged"]))
     assert result.verdict.outcome == "unchecked" and result.solution.code == GOOD
     assert "by its output" in result.verdict.reason
@@ -103,7 +103,7 @@ async def test_the_judge_sees_the_last_try_alone():
     assert "first try" not in judged(run) and "largest integer" not in judged(run) and "math.gcd" not in judged(run)
 
 
-async def test_a_program_that_the_judge_corrects_is_run_and_judged_again():
+async def test_a_correction_by_the_judge_is_judged_again():
     result, run = await solved(steps(strategy=[fenced("root = 5\nprint(root)"), fenced(GOOD), "unchanged"]))
     assert result.solution.code == GOOD and len(asked(run)) == 3
     assert "root = 5" not in judged(run)
@@ -118,7 +118,7 @@ async def test_a_program_that_the_judge_corrects_is_run_and_judged_again():
     ],
 )
 @pytest.mark.parametrize("again", [False, True])
-async def test_a_stated_value_that_is_absent_is_objected_to_once(text, given, absent, again):
+async def test_an_absent_stated_value_is_objected_to_once(text, given, absent, again):
     program = f"print({given})"
     reply = fenced(program) if again else "unchanged"
     result, run = await solved(steps(strategy=[fenced(program), reply, reply]), text)
@@ -137,12 +137,12 @@ async def test_a_stated_value_that_is_absent_is_objected_to_once(text, given, ab
         ("Print 'Roots' and keep them in `roots`", "roots = 'Roots'"),
     ],
 )
-async def test_what_came_out_or_was_written_is_not_missed(text, program):
+async def test_what_came_out_is_not_missed(text, program):
     _, run = await solved(steps(strategy=[fenced(program), "unchanged"]), text)
     assert len(asked(run)) == 2
 
 
-async def test_variables_that_the_task_names_are_shown_where_nothing_was():
+async def test_named_variables_are_shown_where_nothing_was():
     model = steps(strategy=[fenced("weights['a'] = 0.5"), "unchanged"])
     run = a_run(model, "Halve the values of `weights`", as_published=False)
     run = replace(run, root=InlineBranch(["weights = {'a': 1.0}"]), task=replace(run.task, uses=("weights",)))
@@ -188,7 +188,7 @@ async def test_failing_code_in_the_task_runs_first(check):
     assert result.solution.code == GOOD
 
 
-async def test_failing_code_in_the_task_is_known_to_a_plan():
+async def test_a_plan_knows_failing_code_of_the_task():
     model = steps(plan=plan("a"), propose=fenced(GOOD), solve=fenced(GOOD))
     _, run = await explored(model, text=QUOTED)
     assert "has no attribute 'introot'" in happened(run, "model_called")[0].exchange.messages[1].content
@@ -209,7 +209,7 @@ async def test_other_code_in_the_task_is_no_failure(text):
     assert [event.candidate for event in happened(run, "candidate_observed")] == ["s1"]
 
 
-async def test_an_empty_plan_is_asked_for_again_where_no_program_ran():
+async def test_an_empty_plan_without_program_is_repeated():
     model = steps(
         solve=fenced(BROKEN), repair=fenced(BROKEN), plan=[plan(), plan("take the root")], propose=fenced(GOOD)
     )
@@ -236,7 +236,7 @@ async def test_exploring_starts_from_what_was_tried_and_found():
 ONE, OTHER = "import math\nprint(math.sqrt(9))", "import math\nroot = math.sqrt(16)\nprint(root)"
 
 
-async def test_explored_cells_that_pass_the_check_are_the_solution():
+async def test_explored_cells_that_pass_are_the_solution():
     model = steps(plan=plan("a", "b"), propose=[[fenced(ONE)], [fenced(OTHER)]])
     run = a_run(model, as_published=False, check="assert root == 4")
     result = await run_task(run)
@@ -252,7 +252,7 @@ async def test_a_failed_candidate_is_known_to_later_subtasks():
     assert "closed" in second.messages[1].content and "closed" not in first.messages[1].content
 
 
-async def test_without_values_a_program_that_ran_cannot_be_judged_so_the_plan_is_not_empty():
+async def test_without_values_the_plan_is_not_empty():
     model = steps(
         strategy=fenced(GOOD), plan=[plan(), plan("take the root")], propose=fenced(GOOD), repair=fenced(GOOD)
     )
@@ -262,7 +262,7 @@ async def test_without_values_a_program_that_ran_cannot_be_judged_so_the_plan_is
 
 
 @pytest.mark.parametrize("more", [{"review": True}, {"name": OFFLINE}])
-async def test_nothing_is_tried_first_where_that_is_impossible_or_unwanted(more):
+async def test_nothing_is_tried_first_where_impossible_or_unwanted(more):
     reply = {
         "plan": plan("take the root"),
         "recommend": "{}",
@@ -304,14 +304,14 @@ async def explored(model, text="Compute the root of 16", **more):
     return await run_task(run), run
 
 
-async def test_exploring_asks_once_per_subtask_and_proposes_two_candidates():
+async def test_exploring_proposes_two_candidates_per_subtask():
     model = steps(plan=plan("a", "b"), propose=fenced(GOOD), solve=fenced(GOOD))
     _, run = await explored(model)
     assert asked(run) == ["plan", "propose", "propose", "solve"]
     assert [event.exchange.sampling.n for event in happened(run, "model_called")][1:3] == [2, 2]
 
 
-async def test_more_candidates_are_proposed_where_the_first_ones_and_their_repairs_failed():
+async def test_more_candidates_follow_failed_ones():
     model = steps(
         plan=plan("a"),
         propose=[[fenced(BROKEN)], [fenced(GOOD)]],
@@ -324,7 +324,7 @@ async def test_more_candidates_are_proposed_where_the_first_ones_and_their_repai
     assert [event.status for event in happened(run, "subtask_finished")] == ["done"]
 
 
-async def test_a_subtask_whose_result_is_shown_already_is_skipped_by_one_word():
+async def test_a_subtask_already_shown_is_skipped():
     model = steps(plan=plan("a", "b"), propose=[[fenced(GOOD)], ["done", "done"]], solve=fenced(GOOD))
     _, run = await explored(model)
     assert [event.status for event in happened(run, "subtask_finished")] == ["done", "skipped"]
@@ -343,13 +343,13 @@ async def test_after_a_failed_subtask_the_plan_may_change():
     assert [subtask.title for subtask in happened(run, "plan_made")[-1].plan.subtasks] == ["a", "b", "c"]
 
 
-async def test_an_example_that_holds_without_the_solution_proves_nothing():
+async def test_an_example_true_beforehand_proves_nothing():
     result, _ = await solved(steps(strategy=[fenced(GOOD), *["unchanged"] * 2]), "Sort by length: `len('abc')` is 3")
     assert result.verdict.outcome == "unchecked"
 
 
 @pytest.mark.parametrize("reply", [fenced(LAST), "unchanged"])
-async def test_a_program_that_ran_is_kept_if_the_model_leaves_it_as_it_is_after_exploring(reply):
+async def test_an_unchanged_program_is_kept_after_exploring(reply):
     model = steps(strategy=OPEN, plan=plan("take the root"), propose=fenced("print(2)"), repair=[reply])
     result, run = await solved(model)
     assert result.verdict.outcome == "unchecked" and result.solution.code == LAST
@@ -357,7 +357,7 @@ async def test_a_program_that_ran_is_kept_if_the_model_leaves_it_as_it_is_after_
     assert first.step == "propose" and LAST in first.messages[1].content
 
 
-async def test_a_program_that_ran_is_kept_if_exploring_stops():
+async def test_a_program_that_ran_survives_a_stop():
     model = steps(strategy=OPEN, plan=plan("a", "b"), propose=fenced("raise ValueError('closed')"),
                   debug=fenced("raise ValueError('closed')"), recommend="{}")  # fmt: skip
     result, _ = await solved(model, debug_rounds=0)

@@ -26,7 +26,7 @@ CODE = "import math\nprint(math.sqrt(16))"
         ("Action: search: first\nObservation: made up\nAction: finish", "search", "first"),
     ],
 )
-def test_the_first_action_of_a_reply_counts_in_whatever_form(text, name, argument):
+def test_the_first_action_of_a_reply_counts(text, name, argument):
     action = parse_action(text)
     assert (action.name, action.argument, action.problem) == (name, argument, "")
 
@@ -50,7 +50,7 @@ def test_a_malformed_action_has_a_problem(text):
     assert parse_action(text).problem
 
 
-def test_the_thought_is_one_line_without_labels_and_path():
+def test_the_thought_is_one_unlabelled_line():
     text = "Path: start, search\nThought: The root\nis missing.\nAction: search: root"
     assert parse_action(text).thought == "The root is missing."
 

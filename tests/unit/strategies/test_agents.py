@@ -31,7 +31,7 @@ async def test_steps_lead_to_a_program_that_is_checked(strategy):
     assert [event.tool for event in happened(run, "looked_up")] == ["search_api", "get_signature"]
 
 
-async def test_cells_of_a_session_build_on_one_another_and_a_failed_one_leaves_nothing():
+async def test_session_cells_build_and_failed_ones_leave_nothing():
     use = "Action: run\n" + fenced("print(root + 1, 'left' in globals())")
     _, shown, run = await solved_by(react, RUN, FAIL, use, FINISH, PROGRAM)
     assert "AttributeError" in shown[2]
@@ -43,7 +43,7 @@ async def test_cells_of_a_session_build_on_one_another_and_a_failed_one_leaves_n
 
 
 @pytest.mark.parametrize("malformed", ["", "No idea.", "Action: dance", "Action: run\nno code"])
-async def test_a_malformed_action_costs_its_step_and_is_answered(malformed):
+async def test_a_malformed_action_costs_its_step(malformed):
     result, shown, run = await solved_by(react, malformed, RUN, FINISH, PROGRAM)
     assert "It was not carried out." in shown[1]
     assert result.verdict.outcome == "solved"
@@ -71,7 +71,7 @@ async def test_the_prompt_of_knowagent_states_the_rules():
         assert f"- {before}: {', '.join(after)}\n" in shown[0]
 
 
-async def test_results_are_shown_only_as_far_as_they_may_be_shared():
+async def test_results_are_shown_as_far_as_shared():
     for sharing, visible in (("values", True), ("none", False)):
         model = ScriptedModel([RUN, FINISH, PROGRAM])
         await run_task(replace(a_run(model), sharing=sharing), react)

@@ -7,7 +7,7 @@ from tests.unit.world import happened
 ASK = "I need a root.\nAPISearch(square root)"
 
 
-async def test_nothing_is_retrieved_until_the_model_searches_and_is_answered():
+async def test_nothing_is_retrieved_until_the_model_searches():
     result, shown, run = await solved_by(apisearch, ASK, fenced(RIGHT))
     assert "APISearch(" in shown[0] and "Return the square root of x." not in shown[0]
     assert "Return the square root of x." in shown[1]

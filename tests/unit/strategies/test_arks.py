@@ -22,7 +22,7 @@ def arks_run(*replies, passages=(PAGE,), rounds=2, formulation="explained", **mo
     return replace(run, retrieval=retrieval, sources=FewPassages(*passages))
 
 
-async def test_the_first_program_is_written_from_the_task_alone():
+async def test_the_first_program_needs_only_the_task():
     run = arks_run(fenced(RIGHT))
     result = await run_task(run, arks)
     assert result.verdict.outcome == "solved"
@@ -30,7 +30,7 @@ async def test_the_first_program_is_written_from_the_task_alone():
     assert "square root" not in prompts(run.model)[0]
 
 
-async def test_a_failed_program_is_explained_searched_by_and_written_anew():
+async def test_a_failed_program_is_explained_and_searched():
     run = arks_run(fenced(WRONG), EXPLAINED, fenced(RIGHT))
     result = await run_task(run, arks)
     [event] = happened(run, "knowledge_searched")
@@ -50,7 +50,7 @@ async def test_the_rounds_end_when_two_searches_agree():
     assert run.meter.total.calls == 2
 
 
-async def test_the_soup_learns_what_ran_and_drops_what_no_longer_does():
+async def test_the_soup_learns_and_drops_code():
     run = arks_run(fenced(WRONG), EXPLAINED, fenced(RIGHT), passages=(PAGE, OLD))
     await run_task(run, arks)
     assert [snippet.code for snippet in run.sources.learned] == [RIGHT]

@@ -37,7 +37,7 @@ async def run_with(strategy, *programs, **more):
 
 
 @pytest.mark.parametrize("strategy", [capir, epigen])
-async def test_three_and_n_calls_are_made_and_nothing_is_run(strategy):
+async def test_three_and_n_calls_run_nothing(strategy):
     result, requests, run = await run_with(strategy, RIGHT)
     assert [request.step for request in requests][:-1] == ["plan", "recommend", "recommend", "recommend_global"]
     assert run.meter.total.calls == 3 + len(PLAN) and run.meter.total.executions == 0
@@ -52,7 +52,7 @@ async def test_only_epigen_writes_along_the_subtasks(strategy, planned):
     assert all((title in requests[-1].messages[1].content) is planned for title in PLAN)
 
 
-async def test_a_failed_program_is_repaired_with_what_was_found_for_the_subtasks():
+async def test_a_failed_program_is_repaired_with_findings():
     result, requests, run = await run_with(capir_repair, WRONG, RIGHT, check="assert root == 4")
     assert run.meter.total.calls == 3 + len(PLAN) + 1
     repair = requests[-1].messages[1].content

@@ -35,7 +35,7 @@ def asked(run, step):
     return [request.messages[1].content for request in run.model.requests if request.step == step]
 
 
-async def test_every_step_of_the_plan_searches_and_the_program_is_written_with_what_it_finds():
+async def test_every_planned_step_searches_before_writing():
     run = cocost_run([fenced(RIGHT)])
     result = await run_task(run, cocost)
     assert result.verdict.outcome == "solved"
@@ -52,7 +52,7 @@ async def test_every_step_of_the_plan_searches_and_the_program_is_written_with_w
     }
 
 
-async def test_the_web_is_searched_only_for_the_steps_that_the_plan_marks():
+async def test_the_web_is_searched_for_marked_steps():
     run = cocost_run([fenced(RIGHT)], sources=(ONLINE,))
     await run_task(run, cocost)
     assert [query for query, kinds in run.sources.asked if "web" in kinds] == ["python square root"]
@@ -69,7 +69,7 @@ async def test_an_error_is_searched_by_and_repaired():
     assert "AttributeError" in asked(run, "repair")[0]
 
 
-async def test_a_program_that_ran_is_refined_by_its_outputs():
+async def test_a_program_that_ran_is_refined_by_outputs():
     run = cocost_run([fenced("root = -4")], [JUDGED_WRONG, JUDGED_RIGHT])
     result = await run_task(run, cocost)
     assert result.solution.code == RIGHT and result.verdict.outcome == "solved"

@@ -18,7 +18,7 @@ async def written(*replies, **more):
     return await run_task(run, direct), prompts(model), run
 
 
-async def test_one_prompt_has_the_task_and_its_variables_and_no_documentation():
+async def test_one_prompt_has_task_and_variables_only():
     result, [prompt], run = await written(fenced(RIGHT), check="assert root == 4")
     assert "Compute the root of 16" in prompt and "exist before anything else runs: number" in prompt
     assert "math.sqrt" not in prompt and "assert" not in prompt and "APISearch" not in prompt

@@ -39,14 +39,14 @@ async def test_another_result_is_shown_and_repaired():
     assert result.solution.candidate == "s2" and result.verdict.outcome == "solved"
 
 
-async def test_an_example_in_prose_is_run_as_the_model_writes_it_and_confirmed():
+async def test_a_prose_example_is_run_and_confirmed():
     result, [_, confirm], run = await repaired(with_example(GOOD), "unchanged")
     assert "4.0" in confirm and "unchanged" in confirm
     assert executed(run) == ["s1", "s1e"]
     assert result.solution.code == GOOD and "the model found" in result.verdict.reason
 
 
-async def test_the_example_is_no_part_of_the_solution_and_starts_from_its_state():
+async def test_the_example_is_outside_the_solution():
     result, _, run = await repaired(with_example(BAD), with_example(GOOD), "`unchanged`")
     assert result.solution.code == GOOD
     cells = {event.candidate.id: event.candidate for event in happened(run, "candidate_proposed")}
@@ -60,13 +60,13 @@ async def test_the_same_program_again_confirms_it():
     assert result.solution.candidate == "s1"
 
 
-async def test_the_same_program_with_another_example_is_run_again():
+async def test_the_same_program_reruns_with_another_example():
     result, shown, run = await repaired(with_example(GOOD, "wrong"), with_example(GOOD), "unchanged")
     assert len(shown) == 3 and executed(run) == ["s1", "s1e", "s2", "s2e"]
     assert result.solution.code == GOOD and "the model found" in result.verdict.reason
 
 
-async def test_a_failure_is_searched_for_and_cannot_be_confirmed():
+async def test_a_failure_is_searched_and_not_confirmed():
     apis = (api("math.sqrt", "Compute the root"), api("math.isqrt", "AttributeError module math introot"))
     replies = (with_example(BROKEN), "unchanged", with_example(GOOD), "unchanged")
     result, shown, run = await repaired(*replies, text=f"{PROSE} root Compute", apis=apis, retrieved=1)
@@ -77,13 +77,13 @@ async def test_a_failure_is_searched_for_and_cannot_be_confirmed():
     assert result.solution.candidate == "s2" and result.verdict.outcome == "unchecked"
 
 
-async def test_a_program_without_an_example_is_accepted_when_it_runs():
+async def test_a_program_without_example_is_accepted():
     result, shown, run = await repaired(fenced(WRONG), fenced(RIGHT), text="Compute the root of 16")
     assert len(shown) == 2 and executed(run) == ["s1", "s2"]
     assert result.solution.candidate == "s2" and "nothing checked" in result.verdict.reason
 
 
-async def test_a_demonstration_executes_what_the_program_defines_and_is_compared_with_nothing():
+async def test_a_demonstration_runs_without_comparison():
     broken, good = (f"{program}\n# --- demonstration ---\nroot(16)" for program in (BROKEN, GOOD))
     result, shown, run = await repaired(fenced(broken), fenced(good), text="Write a function `root(x)`")
     assert len(shown) == 2 and "has no attribute 'introot'" in shown[1]
@@ -92,14 +92,14 @@ async def test_a_demonstration_executes_what_the_program_defines_and_is_compared
 
 
 @pytest.mark.parametrize(("text", "outcome"), [(STATED, "unsolved"), (PROSE, "unchecked")])
-async def test_after_three_repairs_the_latest_program_that_ran_is_returned(text, outcome):
+async def test_three_repairs_return_the_latest_running_program(text, outcome):
     programs = [f"def root(x):\n    return {number}" for number in range(9)]
     result, shown, _ = await repaired(*map(with_example, programs), text=text)
     assert len(shown) == 4
     assert result.verdict.outcome == outcome and result.solution.code == programs[3]
 
 
-async def test_a_check_of_the_user_takes_the_place_of_the_example():
+async def test_a_users_check_replaces_the_example():
     replies = (fenced(BAD), fenced(GOOD))
     result, [prompt, repair], run = await repaired(*replies, check="assert root(16) == 4", text=STATED)
     assert "# --- example ---" not in prompt + repair
@@ -107,7 +107,7 @@ async def test_a_check_of_the_user_takes_the_place_of_the_example():
     assert result.verdict.outcome == "solved"
 
 
-async def test_the_model_does_not_judge_what_it_may_not_see():
+async def test_the_model_does_not_judge_hidden_output():
     result, shown, _ = await repaired(with_example("secret = 4.25\ndef root(x):\n    return secret"), sharing="schema")
     assert len(shown) == 1 and result.solution.candidate == "s1"
     _, shown, _ = await repaired(

@@ -28,7 +28,7 @@ async def run_with(strategy, model, **more):
     return await run_task(run, strategy), [request.step for request in model.requests], run
 
 
-async def test_five_candidates_are_explored_for_each_subtask_and_the_solution_is_written_once():
+async def test_five_candidates_per_subtask_and_one_solution():
     model = exploring([f"import math\nprint(math.sqrt({number}))" for number in range(7)])
     result, steps, run = await run_with(exploracoder, model)
     assert run.meter.total.calls == 3 + 2 * len(PLAN) == len(steps)
@@ -39,14 +39,14 @@ async def test_five_candidates_are_explored_for_each_subtask_and_the_solution_is
     assert result.verdict.outcome == "unchecked"
 
 
-async def test_without_debugging_failures_are_kept_and_the_run_goes_to_its_end():
+async def test_without_debugging_failures_are_kept():
     result, steps, run = await run_with(exploracoder, exploring([WRONG]))
     assert "debug" not in steps and "explain" not in steps and steps[-1] == "solve"
     assert [event.status for event in happened(run, "subtask_finished")] == ["failed", "failed"]
     assert result.solution.code == RIGHT
 
 
-async def test_with_debugging_each_failure_of_a_subtask_is_repaired_once():
+async def test_with_debugging_failures_are_repaired_once():
     model = exploring([WRONG, WRONG.replace("introot", "floorroot")])
     _, steps, run = await run_with(exploracoder_debug, model)
     assert steps.count("debug") == 2 * len(PLAN)

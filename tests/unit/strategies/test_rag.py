@@ -12,7 +12,7 @@ from tests.unit.world import FewPassages, a_run, happened
 NOTE = Passage("documentation", "Roots", "The root of a number is computed by sqrt", "a.md")
 
 
-async def test_one_prompt_has_the_best_documentation_of_the_task_and_other_sources():
+async def test_one_prompt_has_the_best_documentation():
     model = ScriptedModel([fenced(RIGHT)])
     run = replace(a_run(model, retrieved=2, check="assert root == 4"), sources=FewPassages(NOTE))
     result = await run_task(run, rag)
@@ -25,7 +25,7 @@ async def test_one_prompt_has_the_best_documentation_of_the_task_and_other_sourc
     assert result.verdict.outcome == "unchecked" and result.solution.code == RIGHT
 
 
-async def test_a_failed_program_is_shown_with_its_error_and_the_same_documentation():
+async def test_a_failed_program_keeps_the_same_documentation():
     result, [_, repair], run = await solved_by(rag_repair, fenced(WRONG), fenced(RIGHT))
     assert "has no attribute 'introot'" in repair and WRONG in repair and "math.sqrt" in repair
     assert "assert root == 4" not in repair
@@ -34,7 +34,7 @@ async def test_a_failed_program_is_shown_with_its_error_and_the_same_documentati
     assert len(happened(run, "knowledge_searched")) == 1
 
 
-async def test_there_are_three_repairs_at_most_whatever_the_settings_are():
+async def test_there_are_three_repairs_at_most():
     replies = [fenced(f"root = {number} / 0") for number in range(9)]
     result, shown, _ = await solved_by(rag_repair, *replies, solution_rounds=9)
     assert len(shown) == 4

@@ -5,7 +5,7 @@ from tests.unit.strategies.replies import RIGHT, WRONG, fenced, solved_by
 from tests.unit.world import happened
 
 
-async def test_a_program_that_passes_needs_one_call_and_no_retrieval():
+async def test_a_passing_program_needs_one_call():
     result, shown, run = await solved_by(reflexion, fenced(RIGHT))
     assert result.verdict.outcome == "solved"
     assert len(shown) == 1
@@ -13,7 +13,7 @@ async def test_a_program_that_passes_needs_one_call_and_no_retrieval():
     assert happened(run, "knowledge_searched") == []
 
 
-async def test_the_next_program_is_written_with_the_error_and_the_reflections():
+async def test_the_next_program_sees_error_and_reflections():
     second = WRONG.replace("introot", "root")
     result, shown, _ = await solved_by(
         reflexion, fenced(WRONG), "There is no introot.", fenced(second), "Nor is there\nroot.", fenced(RIGHT)
@@ -26,7 +26,7 @@ async def test_the_next_program_is_written_with_the_error_and_the_reflections():
     assert "math.root(16)" in retry_again and "math.introot(16)" not in retry_again
 
 
-async def test_a_failed_check_is_feedback_and_there_are_no_more_programs_than_wanted():
+async def test_a_failed_check_is_feedback_within_the_limit():
     wrong = [fenced(f"root = {number}") for number in (1, 2)]
     result, shown, run = await solved_by(reflexion, wrong[0], "Too low.", wrong[1], solution_rounds=2)
     assert "AssertionError" in shown[1]
@@ -44,7 +44,7 @@ async def test_only_the_latest_three_reflections_are_remembered():
     assert all(f"- reflection {number}\n" in shown[-1] for number in (2, 3, 4))
 
 
-async def test_an_empty_reflection_and_a_reply_without_code_are_survived():
+async def test_empty_reflections_and_codeless_replies_are_survived():
     result, _, _ = await solved_by(reflexion, fenced(WRONG), "", "No code.", fenced(RIGHT))
     assert result.verdict.outcome == "solved"
     result, _, _ = await solved_by(reflexion, "No code.", "Again none.")

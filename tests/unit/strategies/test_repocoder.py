@@ -17,7 +17,7 @@ NOTES = (
 )
 
 
-async def test_the_second_program_is_written_with_what_the_first_one_retrieves():
+async def test_the_second_program_uses_what_the_first_retrieves():
     model = ScriptedModel([fenced(WRONG), fenced(RIGHT)])
     run = replace(a_run(model, apis=APIS, retrieved=1), sources=FewPassages(*NOTES))
     result = await run_task(run, repocoder)
@@ -32,7 +32,7 @@ async def test_the_second_program_is_written_with_what_the_first_one_retrieves()
     assert run.meter.total.calls == 2 and run.meter.total.executions == 0
 
 
-async def test_there_are_as_many_rounds_as_the_settings_say():
+async def test_the_settings_bound_the_rounds():
     for rounds in (1, 3):
         model = ScriptedModel([fenced(f"root = {number}") for number in range(rounds)])
         run = replace(a_run(model), retrieval=Retrieval(rounds=rounds))
@@ -41,7 +41,7 @@ async def test_there_are_as_many_rounds_as_the_settings_say():
         assert result.solution.code == f"root = {rounds - 1}"
 
 
-async def test_a_reply_without_code_keeps_the_program_before_it():
+async def test_a_codeless_reply_keeps_the_earlier_program():
     result, _, _ = await solved_by(repocoder, fenced(RIGHT), "No code.")
     assert result.solution.code == RIGHT
     result, shown, _ = await solved_by(repocoder, "No code.", "None again.")

@@ -19,7 +19,7 @@ async def solved(*replies, apis=(*MATH, *MANY), **more):
     return await run_task(run, adaptive), prompts(model)
 
 
-async def test_the_first_request_about_a_large_library_has_no_documentation():
+async def test_a_large_library_begins_without_documentation():
     result, (prompt,) = await solved(RIGHT)
     assert result.verdict.outcome == "solved"
     assert "Trick number" not in prompt and "math.sqrt" not in prompt
@@ -30,19 +30,19 @@ async def test_a_small_library_is_listed_whole():
     assert all(api.path in prompt for api in MATH)
 
 
-async def test_what_the_model_wants_to_look_up_is_documented():
+async def test_what_the_model_looks_up_is_documented():
     result, (_, prompt) = await solved("LOOK UP: math.sqrt\n- look up: number 7", RIGHT)
     assert result.verdict.outcome == "solved"
     assert "Return the square root" in prompt and "math.trick_7" in prompt and "math.trick_199" not in prompt
 
 
-async def test_a_failure_brings_the_documentation_of_what_was_called():
+async def test_a_failure_brings_documentation_of_its_calls():
     failing = "import math\nmath.gcd(4, 6)\nroot = math.sqrt('16')"
     result, (_, prompt) = await solved(failing, RIGHT)
     assert result.verdict.outcome == "solved"
     assert "Return the square root" in prompt and "Greatest common divisor." in prompt
 
 
-async def test_a_reply_without_code_and_names_is_asked_for_again():
+async def test_a_useless_reply_is_asked_for_again():
     result, asked = await solved("I do not know.", WRONG, RIGHT)
     assert result.verdict.outcome == "solved" and len(asked) == 3 and "introot" in asked[2]

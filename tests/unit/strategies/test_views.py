@@ -48,7 +48,7 @@ def shown(state):
 
 
 @pytest.mark.parametrize("make", [repaired, unexecuted])
-async def test_no_view_speaks_of_a_plan_at_any_moment(make):
+async def test_no_view_mentions_a_plan(make):
     records = await make()
     lines = []
     log = EventLines(lines.append)
@@ -66,7 +66,7 @@ async def test_no_view_speaks_of_a_plan_at_any_moment(make):
     assert not [line for line in lines if "plan" in line.lower()]
 
 
-async def test_the_trace_names_the_strategy_and_shows_programs_and_examples_in_order():
+async def test_the_trace_names_the_strategy_and_programs():
     records = await repaired()
     notebook = render(records)
     assert cells(records)["plan"].startswith("### Strategy: example-repair")
@@ -75,7 +75,7 @@ async def test_the_trace_names_the_strategy_and_shows_programs_and_examples_in_o
     assert cells(records)["solution"] == GOOD
 
 
-async def test_a_program_that_was_not_run_is_shown_as_that():
+async def test_an_unexecuted_program_is_shown_as_such():
     records = await unexecuted()
     state = states(records)[-1]
     assert [attempt.state for attempt in state.solution_section.candidates] == ["not run"]

@@ -50,7 +50,7 @@ def test_figures_of_plotly_express_are_described_unchanged():
     assert figure.to_json() == before
 
 
-def test_an_altair_chart_is_described_by_mark_encoding_and_data():
+def test_an_altair_chart_is_described_by_its_parts():
     chart = alt.Chart(TABLE, title="Sales").mark_line(point=True).encode(x="year:O", y=alt.Y("mean(sales)"))
     assert text(chart).splitlines() == [
         'mark line, "Sales"',
@@ -60,7 +60,7 @@ def test_an_altair_chart_is_described_by_mark_encoding_and_data():
     assert "Sales" not in schema(chart) and "secret" not in schema(chart) and "701" not in schema(chart)
 
 
-def test_a_value_in_the_place_of_a_field_is_data():
+def test_a_value_in_a_fields_place_is_data():
     chart = alt.Chart(TABLE).mark_bar().encode(x="year:O", color=alt.value("secret"))
     assert "encodes color=secret, x=year:O" in text(chart)
     assert "encodes color=ColorValue, x=year:O" in schema(chart)

@@ -59,7 +59,7 @@ def test_the_measure_shows_whether_it_is_fitted():
     assert measure(make_pipeline(estimator)) == "fitted"
 
 
-def test_an_estimator_of_others_that_breaks_its_promises_gives_its_first_fact():
+def test_a_broken_foreign_estimator_gives_one_fact():
     class Half(BaseEstimator):
         def __init__(self, missing=1):
             pass

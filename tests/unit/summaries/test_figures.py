@@ -28,7 +28,7 @@ def of(axes):
     return text(axes.figure)
 
 
-def test_a_line_plot_is_described_by_its_axes_series_and_legend(axes):
+def test_a_line_plot_is_described_by_its_parts(axes):
     axes.plot(range(2000, 2021), range(21), label="north")
     axes.plot(range(2000, 2021), [5, 9, 3] * 7, label="south")
     axes.set(title="Sales", xlabel="year", ylabel="units")
@@ -43,7 +43,7 @@ def test_a_line_plot_is_described_by_its_axes_series_and_legend(axes):
     ]
 
 
-def test_the_schema_has_counts_and_nothing_of_the_data_or_of_titles_and_labels(axes):
+def test_the_schema_has_counts_only(axes):
     axes.plot([701, 702], [801, 802], label='of "secret", a')
     axes.scatter([703], [803], c=[903])
     axes.bar([704], [804])
@@ -155,7 +155,7 @@ def drawn(figure):
     return raw.getvalue()
 
 
-def test_a_figure_saved_after_being_described_is_the_same_picture():
+def test_a_described_figure_saves_the_same_picture():
     def figure():
         figure, (left, right, last, image) = plt.subplots(1, 4, layout="constrained")
         last.boxplot([[1, 2, 3, 99], [1, 2]])

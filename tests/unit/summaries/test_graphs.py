@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.summaries.described import measure, schema, text
 
 
-def test_a_graph_is_described_by_its_kind_size_attributes_and_a_sample():
+def test_a_graph_is_described_by_size_and_sample():
     graph = nx.Graph(name="club")
     graph.add_node("ann", age=7)
     graph.add_node("bob")
@@ -43,7 +43,7 @@ def test_kinds_of_graphs(graph, first):
     assert text(graph).splitlines()[0].startswith(first)
 
 
-def test_large_graphs_are_described_by_a_sample_marked_as_such():
+def test_large_graphs_are_sampled_and_marked():
     assert "degrees 1 to 2, mean 2 (the first 500 of them)" in text(nx.path_graph(2000))
 
 
@@ -77,7 +77,7 @@ names = st.one_of(st.integers(10**6, 10**7), st.text("xyz", min_size=8, max_size
 
 
 @given(st.lists(st.tuples(names, names)), st.sampled_from([nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph]))
-def test_any_graph_is_described_unchanged_and_its_schema_names_no_node(edges, kind):
+def test_any_graph_is_described_unchanged(edges, kind):
     graph = kind(edges)
     before = copy.deepcopy(graph.adj)
     assert f"{graph.number_of_edges():,} edges" in text(graph)

@@ -16,7 +16,7 @@ def picture():
     return Image.fromarray(np.arange(6 * 4 * 3, dtype=np.uint8).reshape(4, 6, 3))
 
 
-def test_an_image_is_described_by_its_size_mode_and_range(picture):
+def test_an_image_is_described_by_size_and_range(picture):
     assert text(picture).splitlines() == [
         "6 x 4 pixels, RGB, 96 bytes",
         "R 0 to 69, mean 34.5; G 1 to 70, mean 35.5; B 2 to 71, mean 36.5",
@@ -45,7 +45,7 @@ def test_every_mode_is_described(mode):
         assert ("always 0" in text(image)) is (size != (0, 0))
 
 
-def test_large_images_are_described_by_a_grid_of_pixels():
+def test_large_images_are_described_by_sampled_pixels():
     assert text(Image.new("L", (5000, 10), 7)).endswith("L always 7 (of 64 x 10 of its pixels)")
 
 
@@ -57,7 +57,7 @@ def test_frames_and_colours_are_counted_and_entries_named(picture, tmp_path):
 
 
 @given(st.binary(min_size=12, max_size=12), st.sampled_from([("L", (4, 3)), ("RGB", (2, 2)), ("RGBA", (3, 1))]))
-def test_any_pixels_are_described_and_left_as_they_were(data, form):
+def test_any_pixels_are_described_unchanged(data, form):
     image = Image.frombytes(*form, data)
     before = pickle.dumps(image)
     assert "pixels" in text(image)

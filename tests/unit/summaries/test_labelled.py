@@ -65,7 +65,7 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize(("value", "parts"), EXPECTED, ids=lambda value: type(value).__name__)
-def test_a_labelled_array_is_described_and_stays_as_it_is(value: Any, parts: list[str]) -> None:
+def test_a_labelled_array_is_described_unchanged(value: Any, parts: list[str]) -> None:
     before = value.copy(deep=True)
     summary = text(value)
     for part in parts:
@@ -82,7 +82,7 @@ def test_trees_are_described_by_their_groups() -> None:
     ]
 
 
-def test_values_are_left_out_where_only_the_schema_is_shared() -> None:
+def test_with_schema_values_are_left_out() -> None:
     lines = schema(weather()).splitlines()
     assert lines[1:3] == ["warmth: (time, place) float64", "wet: (time) bool"]
     assert lines[-3:] == ["coordinate high: (place) int64", "coordinate run: int64", "attrs: title"]

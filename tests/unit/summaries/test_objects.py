@@ -93,7 +93,7 @@ def test_classes_of_fields(value, text):
     assert summarize(value).text == f"{HERE}.{text}"
 
 
-def test_attributes_are_read_where_they_are_stored_and_properties_only_named():
+def test_stored_attributes_are_read_and_properties_named():
     text, schema = summarize(Plain())
     assert text.splitlines() == [
         f"{HERE}.Plain: 2 attributes",
@@ -161,7 +161,7 @@ def chosen(
     """Choose."""
 
 
-def test_constants_in_annotations_are_no_part_of_the_schema():
+def test_constants_in_annotations_are_not_schema():
     assert summarize(chosen).schema.splitlines()[0] == (
         f"function: {HERE}.chosen(way: Literal[...], size: Annotated[int, ...] = ..., kind: Literal = ...)"
         " -> Literal[..., ...]"
@@ -205,7 +205,7 @@ class Complete(Declared, Base):
         return 2
 
 
-def test_methods_that_are_only_declared_do_not_belong_to_the_object():
+def test_only_declared_methods_are_not_the_objects():
     summary = summarize(Complete())
     assert "methods: own(), inherited()" in summary.text
     assert not any(name in summary.text for name in ("promised", "left_open", "to_be_written"))
@@ -252,6 +252,6 @@ def test_what_an_object_shows_as_html_is_told():
 
 
 @pytest.mark.parametrize("markup", [None, 7, "", "<p> </p>"])
-def test_an_object_without_visible_html_is_told_as_before(markup):
+def test_an_object_without_visible_html_stays(markup):
     text = summarize(Report(markup)).text
     assert "shows:" not in text and "source = [1, 2]" in text

@@ -128,7 +128,7 @@ def test_coroutines_and_asynchronous_generators_are_not_run():
     assert summarize(streaming()).text.startswith("async_generator: of streaming, not read")
 
 
-def test_files_keep_their_position_and_what_they_hold_back(tmp_path):
+def test_files_keep_position_and_buffered_data(tmp_path):
     path = tmp_path / "f"
     with path.open("w+", encoding="utf-8") as file:
         file.write("held back")

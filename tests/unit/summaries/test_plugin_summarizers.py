@@ -22,14 +22,14 @@ def _summarize(register_plugin, code, value, name="tidebook"):
     return summary
 
 
-def test_a_plugin_describes_values_of_its_package_in_the_child_alone(register_plugin):
+def test_a_plugin_describes_values_in_the_child(register_plugin):
     summary = _summarize(register_plugin, CODE, Ledger())
     text = "tidebook.books.Ledger: 3 lines\n  first: [1, 2]\n  total 9"
     assert summary == Summary(text, "tidebook.books.Ledger: 3 lines\n  total: int")
     assert "explora_tides" not in sys.modules
 
 
-def test_a_subclass_of_a_described_class_is_described_too(register_plugin):
+def test_a_subclass_of_a_described_class_is_described(register_plugin):
     assert _summarize(register_plugin, CODE, type("More", (Ledger,), {})()).text.endswith("total 9")
 
 
@@ -38,7 +38,7 @@ def test_no_built_in_describer_is_replaced(register_plugin):
     assert "1 item" in Summarizer().tell([Lines([1])])[0].text
 
 
-def test_a_plugin_that_cannot_be_loaded_is_named_and_the_attributes_are_shown(register_plugin):
+def test_an_unloadable_plugin_is_named(register_plugin):
     value = Ledger()
     value.total = 9
     text = _summarize(register_plugin, "import missing_tides", value).text
@@ -46,7 +46,7 @@ def test_a_plugin_that_cannot_be_loaded_is_named_and_the_attributes_are_shown(re
     assert "total = 9" in text
 
 
-def test_a_plugin_that_hangs_or_exits_costs_one_value(register_plugin):
+def test_a_hanging_plugin_costs_one_value(register_plugin):
     register_plugin({"summarizers": "tidebook = explora_tides"}, "import time; time.sleep(3600)")
     hung, other = Summarizer().tell([Ledger(), ValueError("x")])
     assert hung.text == "tidebook.books.Ledger\n  (summary timed out)"
@@ -60,7 +60,7 @@ def test_a_plugin_that_raises_or_exits_is_noted(register_plugin):
     )
 
 
-def test_a_file_in_the_working_directory_is_not_imported_instead(register_plugin, tmp_path, monkeypatch):
+def test_a_file_here_does_not_shadow_a_plugin(register_plugin, tmp_path, monkeypatch):
     (tmp_path / "explora_tides.py").write_text(CODE.replace("3 lines", "planted"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")

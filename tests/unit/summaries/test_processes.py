@@ -13,7 +13,7 @@ class Worker(threading.Thread):
         self.count = count
 
 
-def test_a_thread_is_described_from_before_its_start_to_its_end() -> None:
+def test_a_thread_is_described_in_every_state() -> None:
     finish = threading.Event()
     thread = threading.Thread(target=finish.wait, name="waiter", daemon=True)
     assert summarize(thread) == ("threading.Thread: <Thread(waiter, initial daemon)>", "threading.Thread")
@@ -24,7 +24,7 @@ def test_a_thread_is_described_from_before_its_start_to_its_end() -> None:
     assert "stopped daemon" in summarize(thread).text
 
 
-def test_a_process_is_described_from_before_its_start_to_its_end() -> None:
+def test_a_process_is_described_in_every_state() -> None:
     context = multiprocessing.get_context("fork")
     finish = context.Event()
     process = context.Process(target=finish.wait, name="waiter")
@@ -38,7 +38,7 @@ def test_a_process_is_described_from_before_its_start_to_its_end() -> None:
     assert "closed" in summarize(process).text
 
 
-def test_a_class_based_on_threads_is_described_without_a_wrong_state() -> None:
+def test_a_subclass_of_threads_shows_no_wrong_state() -> None:
     worker, path = Worker(98761), f"{__name__}.Worker"
     assert summarize(worker) == (f"{path}: 'worker'\n  count = 98761", f"{path}\n  count: int")
     assert ShortFormatter(apart=True, letters=100)([worker]) == f"[{path}]"

@@ -42,7 +42,7 @@ def test_others_are_described_by_their_size() -> None:
     assert short(pa.array(range(9))).startswith("pyarrow.Int64Array: 9 values")
 
 
-def test_objects_in_an_array_run_nothing_in_this_process() -> None:
+def test_objects_in_an_array_run_nothing() -> None:
     class Loud:
         def __repr__(self) -> str:
             raise SystemExit

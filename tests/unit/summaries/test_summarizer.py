@@ -108,7 +108,7 @@ def test_a_hostile_value_costs_a_line(make, expected):
     assert expected in text
 
 
-def test_a_value_that_hangs_takes_nothing_from_the_others():
+def test_a_hanging_value_spares_the_others():
     hang, plain = hostile(__repr__=sleep)(), [1, 2]
     summaries = [summary.text.splitlines()[0] for summary in Summarizer().tell([plain, hang, 3, hang, plain])]
     assert summaries == ["list: 2 items: int", "Hostile", "int: 3", "Hostile", "list: 2 items: int"]
@@ -137,20 +137,20 @@ def test_nothing_is_changed_printed_or_kept(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_is_built_in_through_and_through_needs_no_process(monkeypatch):
+def test_fully_built_in_values_need_no_process(monkeypatch):
     monkeypatch.setattr(forked_probe, "possible", lambda: False)
     assert [summarize(value).text for value in (1, None, "abc")] == ["int: 1", "NoneType: None", "str: 'abc'"]
     assert summarize(sys) == ("module: sys", "module: sys")
     assert summarize({"a": [(1, 2.5)], "b": {3}}).text.endswith("  'a': [(1, 2.5)]\n  'b': {3}")
 
 
-def test_without_a_process_the_type_is_named_and_nothing_is_run(monkeypatch):
+def test_without_a_process_only_types_are_named(monkeypatch):
     monkeypatch.setattr(forked_probe, "possible", lambda: False)
     assert summarize(hostile(__repr__=forever)()) == Summary("Hostile", "Hostile")
     assert summarize([1, object()]) == Summary("list", "list")
 
 
-def test_a_class_describes_itself_and_its_schema_is_its_type():
+def test_a_class_describes_itself_and_its_type():
     summary = summarize(hostile(_repr_llm_=lie("two lines\n  of data"))())
     assert summary == Summary("Hostile: two lines\n    of data", "Hostile")
 
@@ -209,7 +209,7 @@ def test_facts_before_a_hang_count(family):
     assert summarize(Known()).text == f"{__name__}.Known: first\n  (summary timed out)"
 
 
-def test_what_a_fork_does_not_carry_is_described_in_this_process(family):
+def test_what_a_fork_lacks_is_described_here(family):
     looked = []
 
     def describe(value, look):
@@ -266,7 +266,7 @@ nested = st.recursive(
 
 
 @given(st.lists(nested, max_size=5))
-def test_any_nesting_is_described_within_bounds_and_stays_as_it_is(values):
+def test_any_nesting_is_described_within_bounds(values):
     before = repr(values)
     summaries = Summarizer().tell(values)
     assert repr(values) == before

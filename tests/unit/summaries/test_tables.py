@@ -68,7 +68,7 @@ def test_a_frame_is_described_by_its_columns() -> None:
     assert longer[1:4] == ["id: int64, 1 to 11, mean 6", "first rows:", "  id"] and len(longer) == 7
 
 
-def test_the_name_of_a_series_is_no_part_of_its_schema() -> None:
+def test_the_name_of_a_series_is_not_schema() -> None:
     row = sales().iloc[0].rename("zqx")
     assert schema(row).splitlines()[1].startswith("values: object")
     assert "zqx: object" in text(row)
@@ -100,7 +100,7 @@ def test_all_rows_of_a_small_table_are_shown(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_texts_that_could_be_taken_for_something_else_are_quoted(kind: Any) -> None:
+def test_ambiguous_texts_are_quoted(kind: Any) -> None:
     summary = text(kind({" s": [" a ", "a", ""], "n": ["nan", None, "1"]}))
     gone = "nan" if kind is pd.DataFrame else "null"
     assert f"  ' s' | n\n  ' a ' | 'nan'\n  a | {gone}\n  '' | '1'" in summary
@@ -250,7 +250,7 @@ ARROW = [
 
 
 @pytest.mark.parametrize(("value", "parts"), [*PANDAS, *POLARS, *ARROW], ids=lambda value: type(value).__name__)
-def test_a_table_or_a_part_of_one_is_described(value: object, parts: list[str]) -> None:
+def test_a_table_or_its_part_is_described(value: object, parts: list[str]) -> None:
     before = memory(value)
     summary = text(value)
     for part in parts:
@@ -304,7 +304,7 @@ class Hostile:
 
 
 @pytest.mark.parametrize("convert", [pd.Series, lambda cells: pl.Series(cells, dtype=pl.Object)])
-def test_values_in_cells_are_only_shown_by_the_look(convert: Any) -> None:
+def test_values_in_cells_are_only_seen(convert: Any) -> None:
     assert "hostile" in text(convert([Hostile(), Hostile()]), short=repr)
 
 
@@ -389,7 +389,7 @@ LINES = st.tuples(
 
 
 @given(st.lists(LINES, max_size=12), st.sampled_from([object, "category", None]), st.integers(1, 20))
-def test_any_table_is_described_and_stays_as_it_is(lines: list[Any], kind: Any, sample: int) -> None:
+def test_any_table_is_described_unchanged(lines: list[Any], kind: Any, sample: int) -> None:
     columns = {name: [line[place] for line in lines] for place, name in enumerate(("i", "f", "s", "w"))}
     pandas, polars = pd.DataFrame(columns, dtype=kind), pl.DataFrame(columns, strict=False)
     arrow = polars.to_arrow()

@@ -104,7 +104,7 @@ class TestJax:
         assert summarize_in_fork(array).text.count("sampled 20,000 of 4,000,000") == 1
         assert schema(array) == "shape 4000000, float32, on cpu:0, 16.0 MB"
 
-    def test_an_array_that_is_still_computed_is_not_waited_for(self, jnp):
+    def test_a_computing_array_is_not_waited_for(self, jnp):
         wide = lazy = jnp.ones((2000, 2000))
         for _ in range(20):
             lazy = lazy @ wide / 2000
@@ -140,7 +140,7 @@ class TestTensorflow:
         assert "trainable" in summarize_in_fork(tf.Variable([1.0])).text
         assert text(tf.constant(["a"])) == "shape 1, string, on CPU:0"
 
-    def test_models_are_not_run_and_datasets_are_not_read(self, tf):
+    def test_models_are_not_run_nor_datasets_read(self, tf):
         model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(3)])
         assert "15 parameters" in summarize_in_fork(model).text and "Dense: 15 parameters" in text(model)
         assert "not built" in text(tf.keras.Sequential())

@@ -102,7 +102,7 @@ def test_the_order_of_the_cells():
     ]
 
 
-def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
+def test_candidates_are_guarded_and_solutions_plain():
     cells = viewed(complete_events())
     for id, cell in by_candidate(cells).items():
         if generated_metadata(cell)["role"] == "candidate":
@@ -115,7 +115,7 @@ def test_candidates_are_guarded_from_running_and_the_solution_is_plain_code():
     assert solution["metadata"]["tags"] == ["explora-solution"]
 
 
-def test_a_notebook_of_its_own_loads_the_magic_of_its_candidates_and_the_users_does_not():
+def test_a_standalone_notebook_loads_the_magic():
     [setup] = with_role(viewed(complete_events()), "setup")
     assert setup["source"] == "%load_ext exploracoder_jupyter"
     assert setup["metadata"]["tags"] == ["skip-execution"]
@@ -182,7 +182,7 @@ def test_the_summary_says_the_verdict_in_words(outcome, words):
     assert generated_metadata(summary)["status"] == outcome
 
 
-def test_a_solution_that_failed_is_not_handed_over_as_one():
+def test_a_failed_solution_is_not_handed_over():
     events = [
         started(),
         planned("a"),
@@ -200,7 +200,7 @@ def test_a_solution_that_failed_is_not_handed_over_as_one():
     assert "%%explored s2" in attempts["s2"]["source"]
 
 
-def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
+def test_a_stop_hands_over_unverified_code():
     events = complete_events()
     before_solving = events[: next(i for i, event in enumerate(events) if getattr(event, "candidate", None) == "2.1r1")]
     cells = viewed([*before_solving, finished("stopped", "x = 1", "1.2", "The run was interrupted.")])
@@ -211,7 +211,7 @@ def test_a_stopped_run_hands_over_what_ran_and_says_that_it_is_unverified():
     SCHEMA.validate(generated_metadata(solution))
 
 
-def test_what_was_running_at_the_end_is_shown_as_not_finished():
+def test_what_ran_at_the_end_is_unfinished():
     events = [started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), proposed("s1", "y")]
     cells = viewed([*events, finished("stopped", None, reason="By the user.")])
     assert "running" not in "".join(cell["source"] for cell in cells)
@@ -221,7 +221,7 @@ def test_what_was_running_at_the_end_is_shown_as_not_finished():
     assert "**1.1** running" in with_role(viewed(events), "subtask")[0]["source"]
 
 
-def test_the_users_solution_cell_holds_no_outputs_and_the_traces_does():
+def test_only_the_traces_solution_holds_outputs():
     events = complete_events()
     assert with_role(viewed(events), "solution")[0]["outputs"] == [stream("the end\n")]
     assert with_role(viewed(events, anchor="mine"), "solution")[0]["outputs"] == []
@@ -235,7 +235,7 @@ def test_show_decides_which_candidates_get_cells(show, candidates):
     assert list(by_candidate(viewed(complete_events(), show=show))) == candidates
 
 
-def test_live_cells_name_the_cell_that_called_and_their_code_is_trusted():
+def test_live_cells_name_their_caller():
     live, trace = viewed(complete_events(), anchor="mine"), viewed(complete_events())
     assert {generated_metadata(cell)["caller"] for cell in live} == {"mine"}
     assert {cell["metadata"].get("trusted") for cell in live if cell["cell_type"] == "code"} == {True}
@@ -282,7 +282,7 @@ def fates(cells):
     }
 
 
-def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_again():
+def test_what_a_retry_drops_stays_folded_away():
     cells = cells_after(Steered("retry", subtask="1", hint="use *two*"))
     assert fates(cells) == {
         "1.1": ("ok", False, True),
@@ -296,7 +296,7 @@ def test_what_a_retry_gives_up_stays_folded_away_and_what_follows_is_planned_aga
     assert "**2.2** not finished" in with_role(cells, "subtask")[1]["source"]
 
 
-def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_away():
+def test_a_chosen_candidate_keeps_its_place():
     events = [
         Steered("choose", subtask="1", candidate="1.2"),
         ran("1.2", stream("again\n")),
@@ -310,7 +310,7 @@ def test_a_chosen_candidate_stands_where_it_stood_and_the_one_before_it_folds_aw
     assert list(by_candidate(cells_after(*events, show="selected"))) == ["1.2"]
 
 
-def test_a_plan_of_the_user_keeps_the_record_of_what_it_leaves_out_in_its_place():
+def test_a_users_plan_keeps_dropped_records_in_place():
     events = [
         Steered("retry", subtask="1"),
         Steered("replan"),
@@ -330,13 +330,13 @@ def test_a_skipped_subtask_carries_nothing_forward():
 
 
 @pytest.mark.parametrize("word", [Steered("replan"), finished("stopped", None)])
-def test_a_plan_under_review_says_so_until_the_word_comes(word):
+def test_a_plan_under_review_says_so(word):
     waits = "**The plan is waiting for your review.**"
     assert waits in with_role(cells_after(ReviewAsked(), after=EXPLORED[:1]), "plan")[0]["source"]
     assert waits not in with_role(cells_after(ReviewAsked(), word, after=EXPLORED[:1]), "plan")[0]["source"]
 
 
-def test_ids_are_the_same_for_the_same_run_and_always_legal():
+def test_ids_are_reproducible_and_legal():
     assert [cell["id"] for cell in viewed(complete_events())] == [cell["id"] for cell in viewed(complete_events())]
     assert cell_id(RUN_ID, "candidate", "2.3r1") == f"explora-{RUN_ID}-candidate-2_3r1"
     odd = {cell_id(RUN_ID, "candidate", part) for part in ("2.3", "2_3", "2 3", "x" * 200, "é")}
@@ -366,6 +366,6 @@ def test_nothing_foreign_becomes_markup():
             assert "\\href" not in cell["source"]
 
 
-def test_what_is_in_backticks_is_code_and_nothing_more():
+def test_backticks_contain_only_code():
     shown = MarkdownIt("gfm-like", {"linkify": False}).render(prose("store `<b>x</b> *y*` and `z"))
     assert shown == "<p>store <code>&lt;b&gt;x&lt;/b&gt; *y*</code> and `z</p>\n"

@@ -39,7 +39,7 @@ def wrote(observed, *files):
         (ran, ("<b>x</b>",), "wrote <code>&lt;b&gt;x&lt;/b&gt;</code>"),
     ],
 )
-def test_files_that_a_candidate_wrote_are_named_in_one_clause(observed, files, words):
+def test_files_of_a_candidate_are_one_clause(observed, files, words):
     assert words in heading(wrote(observed("1.1"), *files))
 
 
@@ -84,7 +84,7 @@ def first_source(role, *events):
     return with_role(viewed(events), role)[0]["source"]
 
 
-def test_a_solution_that_failed_its_check_is_distinguished_from_a_crash():
+def test_a_failed_check_differs_from_a_crash():
     missed, crashed = failed("s1", "AssertionError", "m == 4"), failed("s2", "KeyError", "'x'")
     missed = replace(missed, observation=replace(missed.observation, unmet="check"))
     events = (started(), planned("a"), proposed("s1", "m = 3"), missed, proposed("s2", "{}['x']"), crashed)
@@ -93,7 +93,7 @@ def test_a_solution_that_failed_its_check_is_distinguished_from_a_crash():
     assert "**s2** failed (KeyError: 'x')" in source
 
 
-def test_a_failure_that_is_kept_is_not_described_as_carried_forward():
+def test_a_kept_failure_is_not_carried_forward():
     kept = Selection("1", "1.1", ("none ran", "its failure is kept as experience"))
     events = (started(), planned("a"), SubtaskStarted("1", ()), proposed("1.1", "x"), failed("1.1"))
     source = first_source("subtask", *events, CandidateSelected(kept), SubtaskFinished("1", "failed", "KeyError: 'x'"))
@@ -125,7 +125,7 @@ def test_the_offline_model_is_sent_requests():
     assert "Cost: 5 requests, " in plan
 
 
-def test_the_cost_table_has_columns_for_money_and_cached_tokens_where_there_are_any():
+def test_the_cost_table_shows_money_if_any():
     usage = Usage(2, 500, 100, 7.5, 9, cached_tokens=300, cost=0.0125, currency="EUR")
     steps = {"plan": usage, "execute": Usage(executions=9)}
     head, line, *rows = cost_table(RunFinished(Verdict("solved", "It ran."), None, usage, steps)).splitlines()

@@ -70,7 +70,7 @@ def run(*, kept="s2", view="all"):
     ]
 
 
-def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
+def test_inputs_stand_before_the_solution():
     notebook = render(recorded(run()))
     assert roles(notebook)[3:] == [
         ("subtask", ""),
@@ -86,7 +86,7 @@ def test_inputs_stand_where_they_were_tried_and_the_solution_comes_last():
         SCHEMA.validate(generated_metadata(cell))
 
 
-def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
+def test_a_test_cell_shows_input_and_output():
     cell = with_role(render(recorded(run())).cells, "test")[0]
     assert cell.source == "%%explored s1-t1\n# NaN in both rows\ndf = frame()\n# here s1 runs, as above\ndiffering(df)"
     assert cell.outputs == [stream("[(nan, nan)]\n")]
@@ -96,7 +96,7 @@ def test_a_test_cell_has_the_input_its_output_and_runs_nothing():
     assert cell.metadata.jupyter.outputs_hidden
 
 
-def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged():
+def test_a_failed_input_shows_its_error():
     _, failed, broken = with_role(render(recorded(run())).cells, "test")[3:]
     assert failed.outputs[0].ename == "TypeError"
     assert (generated_metadata(failed)["status"], generated_metadata(failed)["judged"]) == ("error", "right")
@@ -104,7 +104,7 @@ def test_a_failed_input_shows_its_error_and_what_failed_by_itself_is_not_judged(
     assert "jupyter" not in failed.metadata
 
 
-def test_each_round_is_judged_in_words_and_nothing_of_it_is_markup():
+def test_each_round_is_judged_in_plain_words():
     first, second = (cell.source for cell in with_role(render(recorded(run())).cells, "judgement"))
     assert first.startswith("**Solution s1** judged by its outputs: **✗ wrong**: NaN is paired with NaN.\n")
     assert "- NaN in both rows: ✗ wrong" in first

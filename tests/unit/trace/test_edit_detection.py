@@ -35,12 +35,12 @@ def edited(notebook):
     return find_edited_cells(notebook, RECORDS)
 
 
-def test_a_trace_that_nobody_touched_is_as_it_was(notebook):
+def test_an_untouched_trace_is_unedited(notebook):
     assert edited(notebook) == {}
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_copy_of_a_cell_that_says_something_else_is_no_cover_for_it(notebook, first):
+def test_an_altered_copy_of_a_cell_is_reported(notebook, first):
     other = copy.deepcopy(candidate(notebook, "2.1r1"))
     other.outputs[0].text = "46\n"
     place = notebook.cells.index(candidate(notebook, "2.1r1"))
@@ -57,7 +57,7 @@ def test_a_copy_of_a_cell_that_says_something_else_is_no_cover_for_it(notebook, 
     ],
     ids=["a copy", "never run", "of another run"],
 )
-def test_a_cell_that_was_added_is_named_if_the_run_has_no_such_cell(notebook, mark, found):
+def test_an_added_cell_is_named(notebook, mark, found):
     other = copy.deepcopy(candidate(notebook, "2.1r1"))
     other.metadata.exploracoder_jupyter.update(mark)
     notebook.cells.append(other)
@@ -76,12 +76,12 @@ def test_what_a_cell_says_of_itself_counts(notebook, name, value):
     assert edited(notebook) == {"1.1": f"its metadata was edited: {name}"}
 
 
-def test_the_cell_that_loads_the_extension_loads_nothing_else(notebook):
+def test_the_loading_cell_loads_only_the_extension(notebook):
     cell(notebook, "setup").source += "\nimport os"
     assert edited(notebook) == {"setup": "its code was edited"}
 
 
-def test_a_cell_that_does_not_run_any_more_is_named(notebook):
+def test_a_cell_that_no_longer_runs_is_named(notebook):
     one = candidate(notebook, "1.1")
     one.cell_type = "markdown"
     assert edited(notebook)["1.1"] == "it is a cell of another type"
@@ -98,25 +98,25 @@ def test_a_cell_that_does_not_run_any_more_is_named(notebook):
         ("model", lambda facts: facts.update(model="a better one")),
     ],
 )
-def test_what_the_notebook_says_of_the_run_is_what_the_records_say(notebook, fact, change):
+def test_the_notebook_says_what_its_records_say(notebook, fact, change):
     change(facts(notebook))
     assert edited(notebook) == {"notebook": f"its metadata about the run was edited: {fact}"}
 
 
-def test_edited_text_is_reported_with_the_line_that_differs(notebook):
+def test_edited_text_is_reported_with_its_line(notebook):
     cell(notebook, "summary").source += "\n- Mine"
     assert edited(notebook) == {"summary": "its text was edited: nothing -> - Mine"}
 
 
 @pytest.mark.parametrize("line", ["As it was told before.", "In /home/somebody/there."])
-def test_words_that_are_put_otherwise_today_are_not_edited(notebook, line):
+def test_changed_wording_of_releases_is_not_editing(notebook, line):
     plan = cell(notebook, "plan")
     plan.source = f"{plan.source}\n{line}"
     plan.metadata.exploracoder_jupyter.source_hash = source_hash(plan.source)
     assert edited(notebook) == {}
 
 
-def test_what_only_another_version_says_of_the_run_is_no_difference(notebook):
+def test_other_versions_sentences_are_not_differences(notebook):
     facts(notebook).environment.moon = "full"
     del facts(notebook)["usage"]
     assert edited(notebook) == {}

@@ -29,12 +29,12 @@ def result(recorded, *again, **options):
     return compare_with_record(recorded, again, **options).result
 
 
-def test_one_execution_anew_that_differs_is_a_change_with_the_first_line_that_differs():
+def test_a_differing_execution_names_its_first_line():
     judged = compare_with_record(printed("a\n1\n"), [printed("a\n2\n")])
     assert (judged.result, judged.why) == ("changed", "stdout: 1 -> 2")
 
 
-def test_a_difference_far_into_a_line_is_shown_from_a_little_before_it():
+def test_a_late_difference_is_shown_in_context():
     judged = compare_with_record(printed("x" * 200 + " 1 end"), [printed("x" * 200 + " 2 end")])
     assert judged.why == f"stdout: …{'x' * 19} 1 end -> …{'x' * 19} 2 end"
 
@@ -76,7 +76,7 @@ def test_a_record_is_compared_with_all_executions_anew(name):
         {"names": (("x", "int"), ("y", "int"))},
     ],
 )
-def test_another_structure_is_a_change_also_where_values_vary(again):
+def test_another_structure_is_a_change(again):
     recorded = printed("0.1", names=(("x", "int"),))
     others = [printed(text, **{"names": (("x", "int"),), **again}) for text in ("0.2", "0.3")]
     judged = compare_with_record(recorded, others)
@@ -84,7 +84,7 @@ def test_another_structure_is_a_change_also_where_values_vary(again):
     assert "->" in judged.why or "names" in judged.why
 
 
-def test_the_type_of_an_error_and_its_message_are_compared():
+def test_type_and_message_of_errors_are_compared():
     one, other = (ErrorInfo("KeyError", "'x'"), ErrorInfo("KeyError", "'y'"))
     assert result(of(status="error", error=one), of(status="error", error=one)) == "same"
     assert (
@@ -93,14 +93,14 @@ def test_the_type_of_an_error_and_its_message_are_compared():
     )
 
 
-def test_fractions_are_compared_within_the_tolerance_and_whole_numbers_exactly():
+def test_fractions_have_a_tolerance_and_integers_none():
     assert result(printed("0.30000000000000004  x"), printed("0.3 x")) == "same"
     assert result(printed("1.00001"), printed("1.00002")) == "changed"
     assert result(printed("1.00001"), printed("1.00002"), tolerance=1e-4) == "same"
     assert result(printed("100000001"), printed("100000002"), tolerance=1e-4) == "changed"
 
 
-def test_the_order_of_lines_counts_but_for_code_with_threads():
+def test_the_order_of_lines_counts_without_threads():
     one, other = "worker 1\nworker 2\n", "worker 2\nworker 1\n"
     assert result(printed(one), printed(other)) == "changed"
     code = "import threading"
@@ -157,7 +157,7 @@ def test_pictures_are_compared_by_what_is_drawn():
     assert image_comparison.describe_difference(drawn(), drawn(size=(41, 40)))
 
 
-def test_a_picture_in_which_a_detail_is_another_one_is_another_one():
+def test_a_picture_with_another_detail_differs():
     pytest.importorskip("PIL")
     assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
     assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
@@ -177,7 +177,7 @@ def test_another_number_in_a_figure_is_seen(one, other):
     assert image_comparison.describe_difference(shown(one), shown(other)) == "a detail differs"
 
 
-def test_what_is_no_picture_is_compared_as_it_is():
+def test_what_is_not_a_picture_is_compared_exactly():
     broken = base64.b64encode(b"\x89PNG\r\n\x1a\nbroken").decode()
     assert image_comparison.describe_difference(broken, "") == "a different picture"
     assert image_comparison.describe_difference("no base64", "no base64 either") == "a different picture"

@@ -24,7 +24,7 @@ def level(cell):
     return len(first) - len(first.lstrip("#"))
 
 
-def test_what_was_tried_stands_between_two_headings_and_the_solution_below():
+def test_tries_stand_between_headings_above_the_solution():
     *_, cells = viewed(complete_events())
     roles = [generated_metadata(cell)["role"] for cell in cells]
     assert roles[0] == "tries" and roles[-2:] == ["outcome", "solution"]
@@ -39,20 +39,20 @@ def test_what_was_tried_stands_between_two_headings_and_the_solution_below():
 
 
 @pytest.mark.parametrize("outcome", ["unsolved", "stopped"])
-def test_the_cells_of_the_user_below_are_never_under_the_heading_of_the_tries(outcome):
+def test_cells_below_are_never_under_the_tries(outcome):
     for cells in viewed([*complete_events()[:-1], finished(outcome)]):
         headings = [cell for cell in cells if cell["cell_type"] == "markdown" and level(cell) == 3]
         assert [generated_metadata(cell)["role"] for cell in headings] in ([], ["tries", "outcome"])
 
 
-def test_the_heading_collapses_at_the_end_or_is_collapsed_from_the_start():
+def test_the_heading_collapses_at_end_or_start():
     for shown, before in (("live", {False}), ("collapsed", {True})):
         moments = [cells for cells in viewed(complete_events(), cells=shown) if cells]
         collapsed = [with_role(cells, "tries")[0]["metadata"].get(COLLAPSED, False) for cells in moments]
         assert set(collapsed[:-1]) == before and collapsed[-1] is True
 
 
-def test_there_are_no_cells_where_only_the_card_is_wanted_and_the_trace_has_all():
+def test_the_card_alone_needs_no_cells():
     assert not any(viewed(complete_events(), cells="card"))
     whole = CellView(cells="card")
     for state in states(recorded(complete_events())):
@@ -60,7 +60,7 @@ def test_there_are_no_cells_where_only_the_card_is_wanted_and_the_trace_has_all(
     assert with_role(whole.cells, "candidate") and with_role(whole.cells, "summary")
 
 
-def test_a_run_without_a_solution_says_so_below_its_tries():
+def test_an_unsolved_run_says_so_below():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     *_, cells = viewed([*events, finished("unsolved")])
     assert with_role(cells, "outcome")[0]["source"] == "### No solution" and not with_role(cells, "solution")

@@ -23,7 +23,7 @@ def test_without_losers_keeps_what_was_carried_forward():
     assert kept.metadata.exploracoder_jupyter.task == notebook.metadata.exploracoder_jupyter.task
 
 
-def test_without_losers_keeps_a_loser_that_a_person_has_edited():
+def test_without_losers_keeps_an_edited_loser():
     notebook = render(complete_run())
     edited = next(cell for cell in notebook.cells if generated_metadata(cell).get("candidate") == "1.1")
     edited.source += "\n# worth a second look"
@@ -73,7 +73,7 @@ def test_the_summary_of_a_complete_run(tmp_path):
     }
 
 
-def test_the_summary_of_a_run_that_was_cut_off():
+def test_the_summary_of_a_cut_off_run():
     events = [event for event in complete_events() if not isinstance(event, RunFinished)]
     summary = summarize_run(fold_all(recorded(events)))
     assert (summary["status"], summary["solution"]) == ("stopped", None)

@@ -127,7 +127,7 @@ def test_html_keeps_links_and_inline_images():
     assert f"data:image/png;base64,{PNG}" in clean
 
 
-def test_html_of_which_nothing_visible_is_left_gives_way_to_plain_text():
+def test_invisible_html_gives_way_to_text():
     assert data_of(text_plain="Figure()", text_html="<div id=p></div><script>draw()</script>") == {
         "text/plain": f"Figure()\n{left_out('text/html')}"
     }
@@ -138,7 +138,7 @@ def test_outside_images_leave_a_note():
     assert clean == "<p>a <em>[image left out: it is not in the notebook]</em> b</p>"
 
 
-def test_html_that_would_take_minutes_to_parse_is_left_out_at_once():
+def test_slow_html_is_left_out_at_once():
     began = time.monotonic()
     assert html_of("<div>" * 100_000) is None
     assert html_of("<p>" + "".join(f"<b id={i}>" for i in range(2000)) + "<p>x" * 20_000) is None

@@ -51,7 +51,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-async def test_parents_are_those_in_whose_state_the_code_really_ran(name):
+async def test_parents_are_states_the_code_ran_in(name):
     options = {"propose": Marking(), **RUNS[name]}
     if isinstance(options["propose"], Marking):
         options["propose"].numbers.clear()
@@ -75,7 +75,7 @@ async def test_repairs_start_where_what_they_repair_did():
     assert (found["2.1"].parent, found["2.1r1"].parent, found["3.1"].parent) == ("1.1", "1.1", "2.1r1")
 
 
-def test_each_execution_is_listed_once_with_its_last_observation_and_only_if_it_ran():
+def test_each_execution_is_listed_once():
     found = executions(complete_run())
     assert [one.id for one in found] == ["1.1", "1.2", "2.1", "2.1r1", "s1", "s2"]
     assert [one.id for one in found if one.selected] == ["1.2", "2.1r1", "s2"]

@@ -146,7 +146,7 @@ def everywhere(text):
         ("sqlite:////home/me/x.db", "sqlite:///~/x.db"),
     ],
 )
-def test_a_home_becomes_a_tilde_and_the_rest_of_the_path_stays(before, after):
+def test_a_home_becomes_a_tilde(before, after):
     redactor = Redactor(homes=Homes())
     assert redactor.text(before) == after
     assert redactor.text(after) == after
@@ -188,7 +188,7 @@ def test_what_is_nobodys_home_stays(text):
     assert Redactor(homes=Homes(["/root"], "root")).text(text) == text
 
 
-def test_a_home_of_this_machine_is_hidden_also_where_another_might_be_an_address():
+def test_this_machines_home_is_always_hidden():
     code = '@app.get("/home/about/team")'
     assert Redactor(homes=Homes(["/home/about"])).text(code) == '@app.get("~/team")'
     assert Redactor(homes=Homes(["/home/max"], "max")).text("min/max of /home/max, maximum") == "min/max of ~, maximum"
@@ -200,7 +200,7 @@ def test_a_home_that_is_nobodys_stays(home):
     assert Redactor(homes=Homes([home], home.rpartition("/")[2])).text(text) == text
 
 
-def test_whoever_has_a_home_beside_ones_own_is_known(tmp_path, monkeypatch):
+def test_homes_beside_ones_own_are_known(tmp_path, monkeypatch):
     (tmp_path / "otheruser").mkdir()
     monkeypatch.setattr("exploracoder_jupyter.trace.sanitizing.path_redaction._PLACES", (str(tmp_path),))
     assert Redactor(homes=local_homes()).text(f"cd {tmp_path}/otheruser") == "cd ~"
@@ -210,14 +210,14 @@ WORDS = ("kind", "status", "step", "role", "level", "outcome", "output_type", "r
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_what_a_candidate_shows_under_a_word_of_ours_is_no_word_of_ours(word):
+def test_a_candidates_lookalike_word_is_not_ours(word):
     output = shown(application_json={word: "sk-proj-abc123def456ghi789", "inner": {word: "lone \ud800"}})
     written = dump(Redactor().record(Record(0, 0.0, ran("1.1", output))))
     assert "sk-proj" not in written
     assert "lone ?" in written
 
 
-def test_a_secret_that_is_a_word_of_any_event_does_not_break_it():
+def test_a_secret_equal_to_a_field_breaks_nothing():
     observation = Observation("ok", changes=(Change("x", "mutated", "list"),))
     record = Record(0, 0.0, CandidateObserved("1.1", observation))
     assert Redactor(["mutated"]).record(record) == record
@@ -227,7 +227,7 @@ def test_a_secret_that_is_a_word_of_any_event_does_not_break_it():
         )
 
 
-def test_a_secret_that_no_file_can_hold_is_one_all_the_same():
+def test_an_unencodable_secret_is_still_a_secret():
     assert Redactor(["key-\udcff-key"]).text("key-\udcff-key") == "[redacted]"
 
 
@@ -252,14 +252,14 @@ def test_a_picture_is_not_read_as_text():
 @pytest.mark.parametrize(
     "text", [b"Author\0hunter2-hunter2", b"Comment\0sk-proj-abc123def456ghi789", b"Source\0/home/maria/x.svg"]
 )
-def test_a_picture_that_contains_a_secret_is_left_out(text):
+def test_a_picture_containing_a_secret_is_dropped(text):
     output = shown(image_png=picture(b"tEXt" + text + b" and more"), text_plain="<Figure>")
     record = Redactor(["hunter2-hunter2"], homes=Homes()).record(Record(0, 0.0, ran("1.1", output)))
     assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]", "text/plain": "<Figure>"}
     assert [*sanitize(record.event.observation.outputs)[0]["data"]] == ["text/plain"]
 
 
-def test_what_only_says_that_it_is_a_picture_is_text():
+def test_a_fake_picture_is_text():
     output = shown(image_png="AKIAIOSFODNN7EXAMPLE")
     record = Redactor().record(Record(0, 0.0, replace(ran("1.1", output, stream("x")))))
     assert record.event.observation.outputs[0]["data"] == {"image/png": "[redacted]"}
@@ -291,11 +291,11 @@ def test_hiding_twice_is_hiding_once():
         "\\",
     ],
 )
-def test_nobody_can_hold_up_a_run_by_what_they_print(piece):
+def test_printed_text_cannot_delay_a_run(piece):
     text = "-----BEGIN " + piece * (400_000 // len(piece)) + " me-me"
     assert Redactor(homes=Homes(["/lustre/x", "/lustre/me-me"], "me-me")).text(text)
 
 
-def test_long_texts_without_homes_are_read_fast_enough_to_be_looked_at():
+def test_long_texts_without_homes_are_read_quickly():
     text = "/home" * 20_000 + "/a.b-c" * 50_000 + "C:\\" * 50_000
     assert re.sub("~", "", Redactor(homes=Homes(["/lustre/x"], "me-me")).text(text))

@@ -55,7 +55,7 @@ def test_problems_are_reported_with_their_place():
     assert f"cell {notebook.cells[2].id}, role: 'hero' is not one of" in found
 
 
-def test_a_notebook_that_is_no_trace_or_too_new_is_reported():
+def test_a_foreign_or_too_new_notebook_is_reported():
     assert find_problems(nbformat.v4.new_notebook()) == ["It is not a trace: its metadata contains no run."]
     notebook = render(complete_run())
     facts(notebook)["schema_version"] = SCHEMA_VERSION + 1
@@ -75,7 +75,7 @@ def test_a_notebook_that_is_no_trace_or_too_new_is_reported():
         {"metadata": {"exploracoder_jupyter": {"schema_version": 1, "records": ["x"]}}},
     ],
 )
-def test_a_file_that_is_no_notebook_is_reported_in_sentences(change):
+def test_a_file_without_notebook_is_reported(change):
     notebook = nbformat.from_dict({**json.loads(json.dumps(render(complete_run()))), **change})
     assert find_problems(notebook)
     assert all(found.endswith(".") for found in find_problems(notebook))

@@ -24,7 +24,7 @@ def fitted(room, *outputs, id="1.1"):
     return outputs_of(room.fit(Record(0, 0.0, ran(id, *outputs))))
 
 
-def test_large_values_stay_while_there_is_room_and_short_ones_always():
+def test_large_values_stay_while_there_is_room():
     room = SizeBudget(most=100_000)
     first, second, third = (
         fitted(room, shown(image_png=a_picture(n), text_html="<table></table>", text_plain=f"<Figure {n}>"))[0]
@@ -55,7 +55,7 @@ def test_solutions_have_room_of_their_own():
     assert count_omitted([tested]) == (1, sum(omitted_values(tested.event.results[0].observation.outputs[0]).values()))
 
 
-def test_what_was_left_out_is_not_looked_for_when_it_is_executed_again():
+def test_what_was_left_out_is_not_compared():
     outputs = [shown(image_png=a_picture(1), text_plain="<Figure>"), shown(text_plain="z" * 9_000), stream("y" * 9_000)]
     again = ran("1.1", stream("y" * 4_000), outputs[0], stream("y" * 5_000), outputs[1]).observation
     kept = SizeBudget(most=0).fit(Record(0, 0.0, ran("1.1", *outputs))).event.observation
@@ -90,7 +90,7 @@ def flooded(tmp_path_factory):
     return path, events
 
 
-def test_a_flood_of_figures_is_bounded_and_the_trace_says_what_was_left_out(flooded):
+def test_a_flood_of_figures_is_bounded(flooded):
     path, _ = flooded
     assert 2 * ROOM < path.stat().st_size < 2.5 * ROOM
     notebook = nbformat.read(path, 4)
@@ -104,7 +104,7 @@ def test_a_flood_of_figures_is_bounded_and_the_trace_says_what_was_left_out(floo
     assert noted
 
 
-def test_code_status_and_the_solutions_figure_stay_in_a_flood(flooded):
+def test_code_and_status_survive_a_flood(flooded):
     path, events = flooded
     records = load(path)
     without = [replace(r.event.observation, outputs=()) for r in events if r.event.kind == "candidate_observed"]

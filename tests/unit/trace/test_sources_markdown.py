@@ -23,14 +23,14 @@ def headings(*more):
     return [cell["source"] for cell in render(recorded(events(*more))).cells if cell["source"].startswith("### ")]
 
 
-def test_a_search_after_a_failure_is_one_line_of_its_subtask():
+def test_a_search_after_a_failure_is_one_line():
     _, heading = headings(AGAIN)
     assert "*Searched again (explained code):* found <code>networkx.f0</code>" in heading
     assert "<code>networkx.f3</code> and 2 more APIs; “count them”." in heading
     assert heading.count("Searched") == 1
 
 
-def test_two_rounds_that_agree_say_so_and_a_search_without_results_is_not_shown():
+def test_agreeing_rounds_say_so():
     agreed = KnowledgeSearched("1.1r1", 2, "error", "q", ("networkx.f0",), agreed=True)
     nothing = KnowledgeSearched("1.1", 1, "error", "q", ())
     _, heading = headings(proposed("1.1r1", "y", round=1, repairs="1.1"), failed("1.1r1"), nothing, agreed)
@@ -47,13 +47,13 @@ def test_passages_are_folded_with_their_places_and_licences():
     assert "code that ran before; count them; <code>snippet 1 of networkx</code>" in folded
 
 
-def test_what_a_source_says_of_itself_carries_no_markup_and_no_link_but_of_the_web():
+def test_a_sources_text_carries_no_markup():
     _, heading = headings(KnowledgeSearched("1", 0, "subtask", "q", (), (HOSTILE,)))
     assert "<script>" not in heading and heading.count("</details>") == 2
     assert "href" not in heading and "<code>javascript:alert(1)</code>" in heading
 
 
-def test_passages_for_the_plan_and_the_solution_stand_with_these():
+def test_passages_stand_with_plan_and_solution():
     more = [KnowledgeSearched("plan", 0, "task", "q", (), (CODE,)), proposed("s1", "x"), failed("s1")]
     plan, _, solution = headings(*more, KnowledgeSearched("s1", 1, "error", "q", ("networkx.g",), (PAGE,)))
     assert "count them" in plan and "answers.example" not in plan
@@ -79,7 +79,7 @@ def test_a_search_for_an_unknown_candidate_is_ignored():
         (KnowledgeSearched("1.1", 1, "error", "q", ()), "Searched again after 1.1 (the error): found nothing."),
     ],
 )
-def test_the_command_line_reports_a_search_after_a_failure(search, expected):
+def test_the_command_line_reports_such_a_search(search, expected):
     lines = []
     take = EventLines(lines.append)
     for record in recorded(events(search)):

@@ -70,7 +70,7 @@ def paths_of(value, at=()):
     return {(*at, value)}
 
 
-def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
+def test_a_repeated_run_differs_only_in_times():
     first, second = (
         json.loads(serialize_notebook(render(run))) for run in (complete_run(), list(map(later, complete_run())))
     )
@@ -86,7 +86,7 @@ def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
     assert roles == {"task", "plan", "summary"}
 
 
-def test_numbers_and_folding_are_written_as_a_browser_gives_them_back(tmp_path):
+def test_numbers_are_written_as_browsers_do(tmp_path):
     """JavaScript knows no `60.0`, and JupyterLab writes `collapsed` wherever outputs are hidden."""
     event = replace(complete_run()[0].event, settings={"view": {"show": "all"}, "budget": {"seconds": 60.0, "x": 0.5}})
     records = [replace(complete_run()[0], event=event), *complete_run()[1:]]

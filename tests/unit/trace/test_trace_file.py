@@ -40,7 +40,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_render_gives_a_valid_notebook_that_jupyter_can_open():
+def test_render_gives_a_valid_notebook():
     notebook = render(complete_run())
     nbformat.validate(notebook)
     assert notebook.metadata.kernelspec == {
@@ -53,7 +53,7 @@ def test_render_gives_a_valid_notebook_that_jupyter_can_open():
     assert "- **Libraries:** networkx 3.6.1" in notebook.cells[0].source
 
 
-def test_the_metadata_holds_what_is_needed_to_run_again():
+def test_the_metadata_suffices_to_run_again():
     facts = json.loads(json.dumps(render(complete_run()).metadata.exploracoder_jupyter))
     assert find_problems(render(complete_run())) == []
     assert facts["task"] == {
@@ -84,7 +84,7 @@ def test_a_finished_trace_needs_no_journal(tmp_path):
     nbformat.validate(nbformat.read(path, 4))
 
 
-def test_a_run_that_is_cut_off_can_be_read_from_its_journal(tmp_path):
+def test_a_journal_has_a_cut_off_run(tmp_path):
     path = tmp_path / "run.ipynb"
     records = complete_run()
     traced(path, records[:20], interval=1000)  # never closed, as after a crash
@@ -106,7 +106,7 @@ def test_the_journal_is_written_at_once_and_private(tmp_path):
     journal.close()
 
 
-def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
+def test_the_notebook_is_whole_after_each_step(tmp_path):
     path = tmp_path / "run.ipynb"
     trace = Trace(path, interval=0)
     for record in complete_run():
@@ -117,7 +117,7 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
     assert known[-1] == record.seq
 
 
-def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tmp_path, monkeypatch):
+def test_what_has_no_room_is_kept_elsewhere(tmp_path, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:20], interval=0)
     full = journal_path(path).stat()
@@ -145,11 +145,11 @@ def test_what_has_no_room_beside_the_trace_is_kept_elsewhere_and_read_with_it(tm
     assert trace.problem is None and not spare.exists()
 
 
-def test_no_file_is_named_by_what_is_no_id_of_a_run():
+def test_only_run_ids_name_files():
     assert spare_journal_path("../../x") is spare_journal_path("") is None
 
 
-def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
+def test_two_runs_at_one_path_lose_nothing(tmp_path):
     path = tmp_path / "run.ipynb"
     another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:]]])
     first = traced(path, complete_run()[:9], interval=1000)
@@ -163,7 +163,7 @@ def test_two_runs_at_one_path_lose_nothing_of_each_other(tmp_path):
     assert read(tmp_path / "run.1.journal.jsonl") == complete_run()
 
 
-def test_a_journal_has_the_later_run_where_its_notebook_could_not_be_written(tmp_path):
+def test_a_journal_has_the_unwritten_later_run(tmp_path):
     path = tmp_path / "run.ipynb"
     traced(path, complete_run()).close()
     another = recorded([started(run_id="89ef0123"), *[record.event for record in complete_run()[1:9]]])
@@ -171,7 +171,7 @@ def test_a_journal_has_the_later_run_where_its_notebook_could_not_be_written(tmp
     assert load(path) == another
 
 
-def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
+def test_the_notebook_completes_the_journal(tmp_path):
     path, records = tmp_path / "run.ipynb", complete_run()
     path.write_text(nbformat.writes(render(records[:12])))
     journaled(path, [*records[:3], *records[6:20]])  # there was no room for a while
@@ -204,7 +204,7 @@ def disk(monkeypatch):
     return disk
 
 
-def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, disk):
+def test_a_full_disk_leaves_the_old_notebook(tmp_path, disk):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:20], interval=0)
     before = path.read_bytes()
@@ -224,7 +224,7 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, disk):
     assert names(tmp_path) == ["run.ipynb"]
 
 
-def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, disk):
+def test_with_room_for_cells_records_stay_journaled(tmp_path, disk):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:-1], interval=1000)
     disk.room = SIZE - 1_000
@@ -238,7 +238,7 @@ def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path
     assert load(path) == records
 
 
-def test_records_only_in_the_last_whole_notebook_are_not_given_up_for_more_cells(tmp_path, disk, monkeypatch):
+def test_records_of_the_last_whole_notebook_are_kept(tmp_path, disk, monkeypatch):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:2], interval=0)
     disk.room = 0
@@ -301,7 +301,7 @@ def test_what_no_file_can_hold_is_replaced(tmp_path):
     assert "lone ? surrogate" in path.read_text()
 
 
-def test_a_run_of_which_something_is_in_neither_has_not_ended_and_can_be_resumed(tmp_path):
+def test_an_incompletely_kept_run_can_be_resumed(tmp_path):
     path, records = tmp_path / "run.ipynb", complete_run()
     path.write_text(nbformat.writes(render(records[:6])))
     journaled(path, [*records[:8], *records[10:]])
@@ -318,7 +318,7 @@ def test_a_score_that_is_no_number_costs_nothing(tmp_path, score):
     assert load(tmp_path / "run.ipynb")[2].event.apis[0].score == 0.0
 
 
-def test_a_notebook_that_somebody_else_has_overwritten_is_reported(tmp_path):
+def test_an_overwritten_notebook_is_reported(tmp_path):
     path = tmp_path / "run.ipynb"
     trace = traced(path, complete_run())
     path.write_text("{}")
@@ -327,7 +327,7 @@ def test_a_notebook_that_somebody_else_has_overwritten_is_reported(tmp_path):
     assert load(path) == complete_run()
 
 
-def test_the_default_path_is_beside_the_notebook_and_never_taken(tmp_path):
+def test_the_default_path_is_free_beside_the_notebook(tmp_path):
     first = default_path(tmp_path / "mine.ipynb", "scikit-learn", NOW)
     second = default_path(tmp_path, "scikit-learn", NOW)
     assert first == tmp_path / "explorations" / "scikit-learn-20260304-050607.ipynb"
@@ -341,7 +341,7 @@ def test_the_default_path_stays_in_its_folder(tmp_path, library):
     assert default_path(tmp_path, library, NOW).parent == tmp_path / "explorations"
 
 
-def test_prepare_makes_the_folder_and_leaves_nothing_in_it(tmp_path):
+def test_prepare_makes_an_empty_folder(tmp_path):
     path = prepare_path(tmp_path / "a" / "b" / "run.ipynb")
     assert names(tmp_path / "a" / "b") == []
     assert path.is_absolute()
@@ -349,7 +349,7 @@ def test_prepare_makes_the_folder_and_leaves_nothing_in_it(tmp_path):
     assert prepare_path(path) == path
 
 
-def test_a_path_in_a_home_or_relative_to_a_folder_is_where_people_expect_it(tmp_path, monkeypatch):
+def test_home_and_relative_paths_are_as_expected(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
     folder = tmp_path / "work"
@@ -387,7 +387,7 @@ def test_prepare_refuses_in_one_sentence(tmp_path):
         default_path(file, "networkx", NOW)
 
 
-def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path):
+def test_without_prompts_no_request_is_stored(tmp_path):
     path = tmp_path / "run.ipynb"
     reply = Message("assistant", "This was an earlier reply.")
     call = asked(reply="the reply", prompt="a secret question")

@@ -135,13 +135,13 @@ async def test_a_redirect_leads_to_plain_public_addresses_only(to, reason):
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "[::1]"])
-async def test_this_machine_is_refused_with_the_systems_own_resolver(host):
+async def test_this_machine_is_refused_by_the_real_resolver(host):
     async with HttpClient(transport=httpx2.MockTransport(Site({}))) as client:
         with pytest.raises(WebError, match=r"private network|not known|not an HTTP"):
             await client.get(f"http://{host}/", ("text/html",))
 
 
-async def test_the_connection_goes_to_the_address_that_was_checked():
+async def test_the_connection_uses_the_checked_address():
     site = Site({"https://a.example/x?y=1": "hello"})
     async with http(site) as client:
         answer = await client.get("https://a.example/x?y=1", ("text/html",))
@@ -151,7 +151,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked():
     assert request.extensions["sni_hostname"] == "a.example"
 
 
-async def test_another_address_of_a_host_is_tried_where_one_does_not_answer():
+async def test_another_address_of_a_host_is_tried():
     tried = []
 
     def handle(request):
@@ -232,13 +232,13 @@ async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
         (b"\xff\xfe", {"content-type": "text/html"}, "\ufffd\ufffd"),
     ],
 )
-async def test_text_is_decoded_by_what_the_page_says_where_that_is_a_charset_of_pages(body, headers, text):
+async def test_text_is_decoded_by_known_charsets(body, headers, text):
     site = Site({"https://a.example/": httpx2.Response(200, content=body, headers=headers)})
     async with http(site) as client:
         assert (await client.get("https://a.example/", ("text/html",))).text == text
 
 
-async def test_a_host_is_asked_once_a_second_and_others_at_once():
+async def test_a_host_is_asked_once_a_second():
     time = Time()
     site = Site({f"https://{host}.example/": "x" for host in "ab"})
     async with http(site, time) as client:
@@ -272,7 +272,7 @@ def reader(client, tmp_path, **more):
     return PageFetcher(client, WebCache(tmp_path), **more)
 
 
-async def test_a_page_is_read_where_robots_may_and_kept(tmp_path):
+async def test_a_page_is_read_where_robots_may(tmp_path):
     pages = {"https://a.example/robots.txt": "User-agent: *\nDisallow: /no", "https://a.example/yes": "<p>x</p>"}
     site = Site({**pages, "https://a.example/go": moved("/no")})
     async with http(site) as client:
@@ -300,7 +300,7 @@ ANSWERS = f"{API}/answers?site=stackoverflow&filter=withbody&order=desc&sort=vot
 THREAD = "https://stackoverflow.com/questions/5/how"
 
 
-async def test_questions_come_from_the_api_which_is_left_in_peace_as_long_as_it_says(tmp_path):
+async def test_questions_come_from_the_api_within_limits(tmp_path):
     time = Time()
     site = Site(
         {
@@ -315,14 +315,14 @@ async def test_questions_come_from_the_api_which_is_left_in_peace_as_long_as_it_
 
 
 @pytest.mark.parametrize("answer", [{"items": []}, {"items": 5}, {"error_id": 502}])
-async def test_where_the_api_gives_nothing_the_page_is_read(answer, tmp_path):
+async def test_without_the_api_the_page_is_read(answer, tmp_path):
     page = "<div id=question>q</div>"
     site = Site({QUESTION: httpx2.Response(200, json=answer), ANSWERS: httpx2.Response(200, json=answer), THREAD: page})
     async with http(site) as client:
         assert (await reader(client, tmp_path).read(THREAD)).text == page
 
 
-async def test_the_users_own_site_may_be_private_and_no_other(httpserver, tmp_path, monkeypatch):
+async def test_only_the_users_own_site_may_be_private(httpserver, tmp_path, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")  # nothing listens there
     httpserver.expect_request("/robots.txt").respond_with_data("", 404)
     httpserver.expect_request("/page").respond_with_data("<p>x</p>", content_type="text/html")

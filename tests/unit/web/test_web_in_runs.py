@@ -33,7 +33,7 @@ def model(seen):
 
 
 @pytest.mark.parametrize("online", [True, False])
-async def test_a_marked_subtask_is_tried_with_what_the_page_says(online, tmp_path):
+async def test_a_marked_subtask_is_tried_with_the_page(online, tmp_path):
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "magic.html").write_text(PAGE)
     retrieval = resolve({"retrieval": {"web": "pages" if online else "off", "rounds": 0}}).retrieval

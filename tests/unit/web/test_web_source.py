@@ -61,7 +61,7 @@ def test_a_query_is_sent_without_what_is_private(query, sent):
     assert sanitize_query(query) == sent
 
 
-async def test_searxng_is_asked_for_json_at_the_users_own_address(httpserver):
+async def test_searxng_is_asked_at_the_users_address(httpserver):
     results = [
         {"url": "https://a.example/1", "title": "One", "content": "first"},
         {"url": "javascript:x", "title": "No"},
@@ -167,7 +167,7 @@ async def test_what_ddgs_raises_is_a_sentence(monkeypatch):
         await search_duckduckgo("x", 5)
 
 
-async def test_a_ddgs_that_cannot_be_imported_is_reported_with_the_remedy(monkeypatch):
+async def test_an_unimportable_ddgs_names_the_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "ddgs", None)
     with pytest.raises(WebError, match=r"pip install -U 'exploracoder-jupyter\[web\]'"):
         await search_duckduckgo("x", 5)
@@ -221,7 +221,7 @@ def hit(at, summary=""):
     return SearchHit(f"Hit {at}", f"https://{at}.example/", summary)
 
 
-async def test_one_page_yields_the_sections_that_the_query_is_about(tmp_path):
+async def test_a_page_yields_the_relevant_sections(tmp_path):
     web, messages = source(
         Engine(hit("a"), hit("b")), {"https://a.example/": HTML, "https://b.example/": HTML}, tmp_path
     )
@@ -232,7 +232,7 @@ async def test_one_page_yields_the_sections_that_the_query_is_about(tmp_path):
     assert web.kind == "web" and messages == []
 
 
-async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_path):
+async def test_an_unreadable_page_gives_way_to_others(tmp_path):
     engine = Engine(*map(hit, "abcd"))
     web, messages = source(engine, {"https://b.example/": "<p>too short</p>", "https://c.example/": HTML}, tmp_path)
     [item] = await web.search("squeeze", 5)
@@ -243,14 +243,14 @@ async def test_a_page_that_cannot_be_read_makes_way_for_the_next_of_three(tmp_pa
     assert messages == []
 
 
-async def test_where_no_page_can_be_read_the_engines_own_summary_is_returned(tmp_path):
+async def test_without_readable_pages_the_engines_summary_counts(tmp_path):
     web, _ = source(Engine(hit("a", "use\u200b squeeze"), hit("b")), {}, tmp_path)
     [item] = await web.search("squeeze", 5)
     assert item.passage.text == "use squeeze" and item.passage.origin == "https://a.example/"
     assert "as the search engine shows it" in item.passage.title
 
 
-async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
+async def test_title_and_licence_are_one_line(tmp_path):
     head = f"<title>Axes\u200b\n{'x' * 500}</title><a rel=license>CC0\u202e {'y' * 500}</a>"
     page = f"{head}<main><h2 id='do this now'>Drop</h2><p>{SQUEEZE * 3}</p></main>"
     web, _ = source(Engine(hit("a")), {"https://a.example/": page}, tmp_path)
@@ -259,7 +259,7 @@ async def test_title_and_licence_of_a_page_are_shortened_to_one_line(tmp_path):
     assert item.passage.licence.startswith("CC0 yyy") and item.passage.origin == "https://a.example/"
 
 
-async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypatch):
+async def test_a_slow_page_gives_way_to_the_summary(monkeypatch):
     monkeypatch.setattr("exploracoder_jupyter.web.web_source._SECONDS", 0.2)
     engine, shelf, messages = Engine(hit("a", "use squeeze")), Shelf({}), []
     shelf.read = lambda address: anyio.sleep(60)
@@ -270,7 +270,7 @@ async def test_what_takes_too_long_makes_way_for_what_the_engine_shows(monkeypat
     assert messages == ["Searching the web timed out after 0.2 s."]
 
 
-async def test_only_what_may_be_shared_is_sent_to_the_engine(tmp_path):
+async def test_only_sharable_text_reaches_the_engine(tmp_path):
     engine = Engine(hit("a"))
     web, _ = source(engine, {}, tmp_path, clean=lambda text: text.replace("tiger", ""))
     await web.search("squeeze tiger /home/ann/x.csv", 5)
@@ -333,7 +333,7 @@ async def test_a_missing_package_is_reported_at_the_start(missing, where, tmp_pa
     assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)
 
 
-async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypatch, httpserver):
+async def test_a_key_appears_only_in_the_address(tmp_path, monkeypatch, httpserver):
     monkeypatch.setenv("EXPLORACODER_WEB_KEY", "tiger-secret")
     asked = httpserver.expect_request("/find", query_string={"key": "tiger-secret", "q": "squeeze"})
     asked.respond_with_json([{"title": "T", "url": "https://127.0.0.1/", "snippet": "use squeeze"}])
@@ -363,13 +363,13 @@ async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypa
         ({"web": 5}, "The setting 'retrieval.web' (--web) must be"),
     ],
 )
-def test_an_unusable_place_is_one_sentence_before_anything_is_done(settings, sentence):
+def test_an_unusable_place_is_one_early_sentence(settings, sentence):
     with pytest.raises(UsageError) as caught:
         resolve({"retrieval": settings})
     assert sentence in caught.value.message and "tiger" not in str(caught.value)
 
 
-async def test_all_of_it_together_from_a_query_to_passages(tmp_path):
+async def test_a_query_leads_to_passages(tmp_path):
     body = f"<p>{SQUEEZE}</p><pre><code>np.squeeze(x)</code></pre>"
     api = "https://api.stackexchange.com/2.3/questions/5"
     form = "site=stackoverflow&filter=withbody"
@@ -401,7 +401,7 @@ async def test_a_run_searches_so_many_times(tmp_path):
     assert messages == ["The web was searched 20 times in this run, which is the limit."]
 
 
-async def test_a_search_that_nobody_waits_for_any_more_is_no_failure(tmp_path):
+async def test_an_abandoned_search_is_not_a_failure(tmp_path):
     engine, messages, shelf = Engine(hit("a")), [], Shelf({"https://a.example/": HTML})
     web = WebSource(lambda *query: engine.find(*query), shelf.read, None, name="test", say=messages.append)
     usual, engine.find = engine.find, lambda query, most: anyio.sleep(60)

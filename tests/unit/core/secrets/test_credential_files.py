@@ -104,7 +104,7 @@ def test_code_and_data_stay_visible(path):
         "settings.toml": 'openai = "sk-proj-0123456789abcdefghijABCDEFGHIJ"\n',
     }.items(),
 )
-def test_a_file_that_holds_a_secret_is_known_by_its_content(tmp_path, name, content):
+def test_a_secret_file_is_known_by_its_content(tmp_path, name, content):
     """Issue 31, security 7."""
     (tmp_path / name).write_text(content)
     assert contains_credentials(tmp_path / name)

@@ -23,7 +23,7 @@ SECRET = {
 
 
 @pytest.mark.parametrize("name", SECRET)
-def test_a_variable_is_secret_by_its_name_or_value(name):
+def test_a_variable_is_secret_by_name_or_value(name):
     assert is_secret_variable(name, SECRET[name])
 
 
@@ -60,5 +60,5 @@ def test_others_are_not(name, value):
         ("HARMLESS", "correct-horse-42", []),
     ],
 )
-def test_only_values_that_are_no_ordinary_text_are_replaced(name, value, replaced):
+def test_only_unordinary_values_are_replaced(name, value, replaced):
     assert list(replaceable_values({name: value})) == replaced

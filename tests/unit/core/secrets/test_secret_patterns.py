@@ -15,7 +15,7 @@ from tests.unit.trace.test_redaction import OF_PERSON, OF_RUN, PLANTED
 
 
 @pytest.mark.parametrize("text", [PLANTED[name] for name in PLANTED if name not in {*OF_RUN, *OF_PERSON}])
-def test_whatever_is_redacted_also_marks_a_variable_as_secret(text):
+def test_what_is_redacted_marks_variables_as_secret(text):
     assert redact_patterns(text) != text
     assert looks_like_key(text)
 
@@ -36,7 +36,7 @@ def test_addresses_without_a_secret_stay(text):
     assert redact_patterns(text) == text
 
 
-def test_an_address_is_shown_without_its_user_or_with_masks():
+def test_an_address_is_shown_without_its_user():
     text = "see https://me:p@ss@host/v1?a=b@c and //tok@x"
     assert replace_user_info(text) == "see https://host/v1?a=b@c and //x"
     assert mask_address("https://me:pw@host/v1?key=abc&q={query}") == "https://***@host/v1?key=***&q={query}"

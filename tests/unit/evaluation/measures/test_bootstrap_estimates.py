@@ -14,14 +14,14 @@ def mean(values, bounds=None):
     return Ratio(values, np.ones_like(values), bounds)
 
 
-def test_about_95_of_100_intervals_contain_the_true_mean():
+def test_95_of_100_intervals_contain_the_mean():
     random = np.random.default_rng(4)
     ratios = [mean(random.binomial(1, 0.7, 60), (0, 1)) for _ in range(300)]
     covered = [one.low <= 0.7 <= one.high for one in bootstrap(ratios)]
     assert 0.90 <= sum(covered) / len(covered) <= 0.99
 
 
-def test_the_interval_of_a_mean_agrees_with_the_normal_one_and_that_of_skewed_values_leans_to_their_tail():
+def test_intervals_are_normal_or_lean_to_the_tail():
     values = np.random.default_rng(5).normal(10, 2, 400)
     [one, skewed] = bootstrap([mean(values), mean(np.random.default_rng(6).exponential(1, 25))])
     half = 1.96 * values.std() / 20
@@ -46,7 +46,7 @@ def test_equal_values_do_not_claim_certainty(values, bounds, expected):
     assert (one.low, one.high) == (expected if expected[0] is None else pytest.approx(expected))
 
 
-def test_what_has_no_value_is_left_out_or_undefined():
+def test_missing_values_are_omitted_or_undefined():
     [nothing, unknown, one] = bootstrap(
         [mean([]), Ratio(np.zeros(3), np.zeros(3)), Ratio(np.array([2.0, 4, 0]), np.array([1.0, 1, 0]))]
     )
@@ -55,7 +55,7 @@ def test_what_has_no_value_is_left_out_or_undefined():
     assert (one.value, one.problems, one.low, one.high) == (3, 2, 2, 4)
 
 
-def test_a_cost_per_success_is_unbounded_if_successes_may_be_missing():
+def test_a_cost_per_success_may_be_unbounded():
     [rare, none] = bootstrap([Ratio(np.full(6, 10.0), np.eye(6)[0]), Ratio(np.full(6, 10.0), np.zeros(6))])
     assert (rare.value, rare.high) == (60, math.inf)
     assert none.value is None

@@ -11,7 +11,7 @@ from exploracoder_jupyter.evaluation.measures.measure_definitions import pass_at
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
-def test_it_is_the_share_of_all_choices_that_contain_a_success(outcomes, data):
+def test_it_is_the_share_of_choices_with_success(outcomes, data):
     k = data.draw(st.integers(1, len(outcomes)))
     choices = list(combinations(outcomes, k))
     share = sum(map(any, choices)) / len(choices)

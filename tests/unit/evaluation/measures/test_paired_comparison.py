@@ -15,7 +15,7 @@ def test_mcnemar_is_the_two_sided_binomial_tail(first, second):
     assert mcnemar(first, second) == pytest.approx(min(2 * tail, 1))
 
 
-def test_holm_multiplies_by_the_number_of_hypotheses_that_are_left_and_keeps_the_order():
+def test_holm_multiplies_by_the_remaining_hypotheses():
     assert holm([0.04, 0.01, 0.03, 0.9]) == pytest.approx([0.09, 0.04, 0.09, 0.9])
     assert holm([]) == []
     assert holm([0.6, 0.7]) == [1, 1]

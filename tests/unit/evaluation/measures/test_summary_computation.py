@@ -36,14 +36,14 @@ def test_each_measure_of_an_arm():
     assert all(one.low <= one.value <= one.high for one in arm.estimates.values() if one.value is not None)
 
 
-def test_every_problem_has_the_same_weight_whatever_its_number_of_samples():
+def test_every_problem_has_the_same_weight():
     rows = [unit("p1", sample=at) for at in range(9)] + [unit("p2", passed=False, sample=at) for at in range(3)]
     [arm] = summarize([unit("p1", passed=False), *rows]).arms  # a unit done again counts once
     assert (arm.samples, values(arm, "pass@1")) == (12, [0.5])
     assert [*arm.pass_at] == [1, 2, 3]
 
 
-def test_arms_are_measured_on_the_problems_that_all_were_run_on():
+def test_arms_are_measured_on_common_problems():
     summary = summarize(units("rag", "1100") + units("react", "?10?"))
     assert summary.measured == 2
     assert values(arms(summary)["rag"], "pass@1") == [0.5]
@@ -77,7 +77,7 @@ def test_arms_are_named_by_what_differs():
     assert names(unit(), unit(strategy="react", model="large")) == ["rag, small", "react, large"]
 
 
-def test_the_front_has_the_arms_that_no_other_beats_in_both():
+def test_the_front_has_the_unbeaten_arms():
     rows = units("direct", "1000", prompt_tokens=10) + units("rag", "1110") + units("slow", "1110", calls=9)
     rows += units("react", "1100", prompt_tokens=900) + units("explore", "1111", prompt_tokens=999)
     arms = summarize(rows).arms

@@ -49,7 +49,7 @@ def test_a_problem_has_what_its_line_says(tmp_path):
     assert problem == replace(expected, docs=docs, gold_apis=(("a", "b"),), problem_set="own")
 
 
-def test_the_file_may_be_compressed_and_its_folder_contain_a_private_library(tmp_path):
+def test_a_file_may_bring_a_private_library(tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "tides_of_problems.py").write_text("")
     path = tmp_path / "own.jsonl.gz"
@@ -82,7 +82,7 @@ def test_a_fault_is_named_with_its_line(tmp_path, changes, named):
         assert f"The field '{next(iter(changes))}' is missing" in _message(_write(tmp_path, missing))
 
 
-def test_many_faults_are_listed_up_to_ten_and_other_files_refused(tmp_path):
+def test_ten_faults_are_listed_and_other_files_refused(tmp_path):
     message = _message(_write(tmp_path, *["{"] * 9, "[]", *["{"] * 5))
     assert [f"line {line}:" in message for line in (1, 9, 10, 11)] == [True, True, True, False]
     assert "15" in message and "5 more" in message
@@ -102,7 +102,7 @@ def test_any_line_is_loaded_or_a_usage_error(tmp_path_factory, line):
         assert str(error)
 
 
-def test_a_problem_in_a_repository_names_a_definition_that_is_there(tmp_path):
+def test_a_repository_problem_names_an_existing_definition(tmp_path):
     pytest.importorskip("tree_sitter")
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "cart.py").write_text("class Cart: ...\n")

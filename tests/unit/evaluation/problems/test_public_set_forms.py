@@ -69,7 +69,7 @@ def test_the_reference_passes_and_nothing_does_not(tmp_path, row):
     assert _passes(problem, problem.solution) and not _passes(problem, "")
 
 
-def test_a_function_is_described_and_not_part_of_the_setup(tmp_path):
+def test_a_function_is_described_outside_the_setup(tmp_path):
     (problem,) = _problems(tmp_path, FUNCTION).problems
     assert problem.solution_name == "shifted"
     assert "Add `by` to each value." in problem.task and "shifted(values, by=OFFSET)" in problem.task
@@ -77,7 +77,7 @@ def test_a_function_is_described_and_not_part_of_the_setup(tmp_path):
     assert "OFFSET = 1" in problem.setup and "shifted" not in problem.setup
 
 
-def test_the_task_names_the_variable_or_function_that_the_tests_read(tmp_path):
+def test_the_task_names_what_the_tests_read(tmp_path):
     statement, changed, inserted, body = _problems(tmp_path, STATEMENT, CHANGED, INSERTED, BODY).problems
     assert "`y`" in statement.task and "Double all of it." in statement.task and "`x`" not in statement.task
     assert statement.solution.strip() == "y = x * 2"  # the other reference lacks an import
@@ -103,7 +103,7 @@ def test_the_same_set_with_other_names_of_fields(tmp_path):
     assert "numpy-2" in found.notices[0]
 
 
-def test_variables_of_renamed_libraries_get_the_names_of_the_test(tmp_path):
+def test_variables_of_renamed_libraries_are_renamed(tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "monkey.py").write_text("from pandas import *\nKnowledgeFrame = DataFrame\n")
     row = {
@@ -121,7 +121,7 @@ def test_variables_of_renamed_libraries_get_the_names_of_the_test(tmp_path):
     assert (names["df"], names["new_df"]) == ("one", "other")
 
 
-def test_rows_that_no_solution_can_pass_are_left_out(tmp_path):
+def test_rows_without_possible_solution_are_left_out(tmp_path):
     broken = {**STATEMENT, "task_id": "NumpyEval/904", "test": "def check(:"}
     hidden = {**INSERTED, "prompt": INSERTED["prompt"].replace("np.ones(2)", "load_data()")}
     found = _problems(tmp_path, STATEMENT, broken, hidden)

@@ -51,7 +51,7 @@ def test_it_is_whole(text):
     assert all(level <= before + 1 for before, level in pairwise(levels))
 
 
-def test_tables_plots_and_figures_are_on_the_page_with_words_for_all(text):
+def test_the_page_has_tables_plots_and_texts(text):
     page = Page(text)
     assert len(page.all("caption")) == len(page.all("table")) >= 5
     assert all(header["scope"] in ("row", "col") for header in page.all("th"))
@@ -69,7 +69,7 @@ def loaded(page):
     return sources + [link["href"] for link in page.all("link") if not link["href"].startswith("data:")]
 
 
-def test_nothing_is_loaded_and_only_the_sorting_script_is_permitted(text):
+def test_only_the_sorting_script_is_permitted(text):
     page = Page(text)
     assert loaded(page) == []
     assert not re.search(r"url\((?!#)|@import", text)
@@ -91,7 +91,7 @@ def test_hostile_text_stays_text(tmp_path):
     assert EVIL in page.text
 
 
-def test_only_traces_below_the_results_are_linked_relative_to_the_page(tmp_path):
+def test_only_traces_below_the_results_are_linked(tmp_path):
     (tmp_path / "pages").mkdir()
     traces = ("/etc/passwd", "../../secret.ipynb", "", "traces/a b#1.ipynb")
     failed = [unit(f"p{at}", passed=False, trace=trace) for at, trace in enumerate(traces)]
@@ -100,7 +100,7 @@ def test_only_traces_below_the_results_are_linked_relative_to_the_page(tmp_path)
     assert links == ["../results/traces/a%20b%231.ipynb"]
 
 
-def test_without_the_extra_the_page_has_tables_and_names_it(tmp_path, monkeypatch):
+def test_without_the_extra_the_page_has_tables(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     page = Page(write_report(rows(), tmp_path).read_text())
     assert page.all("svg") == []
@@ -126,7 +126,7 @@ def test_little_to_report_is_reported(tmp_path, results):
     json.dumps(summary_as_json(summary), allow_nan=False)
 
 
-def test_markdown_has_a_row_for_each_arm_with_intervals_and_escapes():
+def test_markdown_rows_have_intervals_and_escapes():
     text = markdown(summarize(units("a|b", "1110") + units("react", "1000")))
     [row] = [line for line in text.splitlines() if line.startswith("| a") and "75 %" in line]
     assert re.match(r"\| a\\\|b \| \*\*75 %\*\* \(\d+ to 100\) \|", row)

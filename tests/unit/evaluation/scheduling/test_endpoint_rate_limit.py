@@ -21,7 +21,7 @@ REQUEST = ModelRequest("propose", None, (Message("user", "hello " * 10),), Sampl
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 5000)), min_size=1, max_size=60), st.integers(1, 600))
-def test_no_minute_has_more_requests_or_tokens_than_allowed(requests, rpm):
+def test_no_minute_exceeds_its_requests_or_tokens(requests, rpm):
     limits, times, now, starts = Limits(rpm, 10_000), RequestTimes(), 1e9, []
     for pause, tokens in requests:
         now += pause
@@ -82,7 +82,7 @@ async def complete(model):
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-async def test_no_more_requests_than_allowed_are_made_at_a_time(tmp_path, slots):
+async def test_simultaneous_requests_are_bounded(tmp_path, slots):
     busy, limits = Busy(), Limits(concurrent=slots)
     with anyio.fail_after(patience(20)):
         async with anyio.create_task_group() as group:

@@ -18,7 +18,7 @@ from exploracoder_jupyter.evaluation.scheduling.manifest import (
 ASKED = Manifest("toys", 2, "abc", ("rag", "explore"), "offline", 3, {"exploration": {"candidates": 3}})
 
 
-def test_the_same_evaluation_is_resumed_under_its_first_id(tmp_path):
+def test_the_same_evaluation_resumes_under_its_id(tmp_path):
     first = prepare_folder(tmp_path / "new", ASKED, resume=False)
     again = replace(ASKED, id="other")
     assert prepare_folder(tmp_path / "new", again, resume=True).id == first.id != again.id
@@ -37,7 +37,7 @@ def test_another_evaluation_is_refused(tmp_path, change):
     assert read_manifest(tmp_path) == ASKED
 
 
-def test_an_evaluation_is_neither_started_twice_nor_resumed_before_it_exists(tmp_path):
+def test_an_evaluation_starts_once_and_resumes_later(tmp_path):
     with pytest.raises(UsageError, match="Omit --resume"):
         prepare_folder(tmp_path, ASKED, resume=True)
     prepare_folder(tmp_path, ASKED, resume=False)
@@ -55,7 +55,7 @@ def test_default_folders_differ(tmp_path):
     assert folders[0].name == "my-set-1-20260102-030405"
 
 
-def test_the_digest_depends_on_what_the_problems_are_and_not_on_where(tmp_path):
+def test_the_digest_depends_on_the_problems_only(tmp_path):
     problem = Problem("a", "task", ("toy",), ("assert x",))
     assert problems_digest([problem]) == problems_digest([replace(problem, folder=tmp_path)])
     assert problems_digest([problem]) != problems_digest([replace(problem, tests=("assert y",))])

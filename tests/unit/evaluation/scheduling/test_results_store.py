@@ -24,7 +24,7 @@ ROWS = st.lists(st.tuples(NUMBERS, st.sampled_from(["", "endpoint", "fault"]), s
 
 
 @given(ROWS, st.lists(st.integers(0, 200), max_size=3))
-def test_every_complete_row_is_read_once_whatever_the_writers_leave(tmp_path_factory, rows, cuts):
+def test_every_complete_row_is_read_once(tmp_path_factory, rows, cuts):
     folder = tmp_path_factory.mktemp("store")
     writers = [ResultsWriter(folder) for _ in range(3)]
     for number, failure, writer in rows:
@@ -41,7 +41,7 @@ def test_every_complete_row_is_read_once_whatever_the_writers_leave(tmp_path_fac
 
 
 @given(st.permutations(range(8)), st.integers(0, 8))
-def test_of_the_rows_of_a_unit_the_first_final_one_counts(order, split):
+def test_the_first_final_row_of_a_unit_counts(order, split):
     rows = [
         replace(result_of(ScriptedUnit(0)), seconds=float(place), failure="endpoint" if place % 2 else "")
         for place in order
@@ -51,7 +51,7 @@ def test_of_the_rows_of_a_unit_the_first_final_one_counts(order, split):
     assert unique_results([*unique_results(rows[:split]), *rows[split:]]) == [first]
 
 
-def test_a_row_after_one_that_the_disk_had_no_space_for_is_whole(tmp_path, monkeypatch):
+def test_a_row_after_a_full_disk_is_whole(tmp_path, monkeypatch):
     with ResultsWriter(tmp_path) as writer:
         real, written = os.write, []
 

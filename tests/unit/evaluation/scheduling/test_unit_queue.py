@@ -28,7 +28,7 @@ def test_every_unit_ends_once(count, done, steps):
     assert sorted(ended) == sorted(set(range(count)) - done)
 
 
-def test_a_unit_that_is_lost_is_the_next_and_is_given_up_at_last():
+def test_a_lost_unit_is_next_until_given_up():
     queue = UnitQueue(units(2))
     for attempt in range(MOST_ATTEMPTS):
         unit = queue.take()
@@ -37,7 +37,7 @@ def test_a_unit_that_is_lost_is_the_next_and_is_given_up_at_last():
     assert queue.take().number == 1
 
 
-def test_only_failures_of_the_endpoint_in_a_row_end_the_evaluation():
+def test_successive_endpoint_failures_end_the_evaluation():
     queue = UnitQueue([])
     for unit in units(30, fails="endpoint"):
         queue.finish(result_of(ScriptedUnit(99)))

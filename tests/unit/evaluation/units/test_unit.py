@@ -11,7 +11,7 @@ PROBLEM = Problem("p1", "Sum the list.", ("statistics",), ("assert total == 6",)
 UNIT = Unit(PROBLEM)
 
 
-def test_whatever_determines_the_result_changes_the_digest_and_nothing_else():
+def test_only_what_determines_results_changes_the_digest():
     others = [
         Unit(PROBLEM, "direct"),
         replace(UNIT, sample=1),
@@ -54,7 +54,7 @@ def test_the_machine_has_no_effect_on_the_settings(tmp_path, monkeypatch):
     assert "base_url" not in UNIT.layer["endpoint"]
 
 
-def test_only_settings_that_differ_are_recorded_and_unknown_ones_refused():
+def test_only_differing_settings_are_recorded():
     unit = Unit(PROBLEM, "direct", settings={"exploration": {"candidates": 3, "subtasks": 8}})
     assert unit.changed_settings == {"exploration": {"candidates": 3, "strategy": "direct"}}
     with pytest.raises(UsageError, match="candidate"):
