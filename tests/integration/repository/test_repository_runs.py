@@ -273,5 +273,7 @@ def test_other_packages_are_read_where_tests_run(tmp_path):
     assert "The members of Base could not be read" in info.text and "Generic" not in info.text.partition("\n")[2]
     [builtin] = there.get_class_info("KeyError")
     assert "def with_traceback(" in builtin.text and there.get_class_info("Nothing") == []
+    for class_ in ("Offer", "Base"):
+        assert [one.text for one in there.get_method_body(class_, "offer")] == ["def offer(self, price: int) -> str"]
     nowhere = RepositoryTools(index, tmp_path / "cache", python="/nowhere/python")
     assert nowhere.get_class_info("KeyError") == []
