@@ -146,7 +146,8 @@ def _run_pytest(request: Json, folder: str) -> Json:
     """Run pytest until every test that it selects has run, or the time is over."""
     with open(os.path.join(folder, "explora_report.py"), "w", encoding="utf-8") as file:
         file.write(_PLUGIN)
-    command = [sys.executable, "-m", "pytest", *request["tests"], *_OPTIONS]
+    here = f"--rootdir={os.getcwd()}"  # ids of tests begin here, also below a folder with a configuration of its own
+    command = [sys.executable, "-m", "pytest", *request["tests"], *_OPTIONS, here]
     environment = _environment(folder)
     limit, left, hung, crashes, ended, more = request["each"], request["seconds"], 0.0, 0, list[Json](), list[str]()
     while True:
@@ -171,11 +172,13 @@ def _run_pytest(request: Json, folder: str) -> Json:
             crashes += 1
         if running["when"] == "collecting" or hung > MOST_HANGS * request["each"] or crashes > _MOST_CRASHES:
             break
+    left_over = _not_run(rows, ended)
     return {
-        "rows": [*_shown(rows), *ended, *_not_run(rows, ended)],
+        "rows": [*_shown(rows), *ended, *left_over],
         "status": status,
         "output": output,
         "options_dropped": bool(more),
+        "gave_up": bool(left_over) and running is None and status is not None,
         "never_ended": _cut(stack, _MOST_TEXT) if running is None else "",
     }
 

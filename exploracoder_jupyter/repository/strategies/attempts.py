@@ -63,6 +63,8 @@ from exploracoder_jupyter.repository.writing.target import Target, find_target, 
 _PACKAGE: Final = "exploracoder_jupyter.repository.strategies"
 _MOST_NAMED: Final = 5
 _REMEDY: Final = "Run pytest there by hand until it starts, or choose the interpreter with --python."
+_PATIENCE: Final = 5.0
+"""Seconds that reading a class of another package may take, once: what a busy machine reads late changes the prompt."""
 _LONGEST_FILE: Final = 6000
 """Characters of the target's file in a prompt."""
 
@@ -121,7 +123,7 @@ class Attempts:
         if report.options_dropped:
             run.emit(Notice("The tests run without `addopts`, which names plugins that are not installed.", "warning"))
         excluded = _excluded(run, target, cause, report)
-        tools = RepositoryTools(index, python=run.interpreter)
+        tools = RepositoryTools(index, patience=_PATIENCE, python=run.interpreter)
         return cls(run, task, target, tools, every, cause, excluded, report.duration)
 
     @property

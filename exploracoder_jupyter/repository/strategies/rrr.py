@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from anyio import to_thread
@@ -34,8 +33,6 @@ _MOST_FILES: Final = 3
 _MOST_LINES: Final = 15
 _LONGEST_CHAIN: Final = 2
 """Fixtures and variables that are made with one another."""
-_PATIENCE: Final = 5.0
-"""Seconds that reading a class of another package may take, once."""
 _LONGEST_LINE: Final = 160
 _QUOTED: Final = re.compile(r"[`'\"]([\w.]+)[`'\"]")
 _WORD: Final = re.compile(r"[A-Za-z_][\w.]*\w")
@@ -108,8 +105,8 @@ def connected_parts(attempts: Attempts) -> list[Passage]:
     classes = dict.fromkeys([*bases, *(item for name in named for item in index.classes(name))])
     shown = attempts.shown_lines
     foreign = [item for item in classes if item not in target.present and not (shown and item.file == shown[0])]
-    tools, paths = replace(attempts.tools, patience=_PATIENCE), [index.path_of(item) for item in foreign]
-    found = [one for path in paths[:_MOST_CLASSES] for one in tools.get_class_info(path, task.text)[:1]]
+    paths = [index.path_of(item) for item in foreign][:_MOST_CLASSES]
+    found = [one for path in paths for one in attempts.tools.get_class_info(path, task.text)[:1]]
     title = f"How tests use {target.last_name}"
     tested = [Finding(title, file.path, "\n".join(uses[file.path])) for file in using[:_MOST_FILES]]
     return passages_of([*found, *tested])

@@ -70,6 +70,7 @@ class _Report(BaseModel):
     output: str
     seconds: float
     options_dropped: bool = False
+    gave_up: bool = False
     never_ended: str = ""
 
 
@@ -223,6 +224,9 @@ def _result(rows: Sequence[_Row]) -> TestResult:
 
 def _problem(report: _Report, results: Sequence[TestResult]) -> tuple[str, str]:
     """Return why the tests did not run to their end, and the remedy if that does not depend on the code."""
+    if report.gave_up:
+        why = f"pytest ended with status {report.status} before it had run all tests: {_reason(report.output)}."
+        return why, ""
     if any(item.outcome == "not run" for item in results):
         return "", ""
     if report.never_ended or (report.status is None and results):

@@ -111,8 +111,11 @@ class RepositoryTools:
         found = [
             Finding(self.index.path_of(item), item.place, _described(item)) for item in self._callables(owner, name)
         ]
-        outside = (item for class_ in self.index.classes(owner or "") for item in self._from_outside(class_))
-        external = (item.definition for item in outside if item.definition.name == name)
+        classes = self.index.classes(owner or "")
+        outside = [base for class_ in classes for base in lineage(self.index, class_)[1]]
+        if owner and not classes and (foreign := external_class(self.index, owner)):
+            outside = [foreign]
+        external = (item for base in outside for item in self._members_of(base) or () if item.name == name)
         return found or [Finding(f"{item.owner}.{name}", "", item.signature) for item in external]
 
     def get_method_body(self, owner: str | None, name: str) -> list[Finding]:
@@ -159,11 +162,6 @@ class RepositoryTools:
 
     def _members_of(self, base: ExternalBase) -> tuple[Definition, ...] | None:
         return external_members(self.index.root, base, seconds=self.patience, python=self.python)
-
-    def _from_outside(self, owner: Definition) -> Iterator[Member]:
-        for base in lineage(self.index, owner)[1]:
-            for definition in self._members_of(base) or ():
-                yield Member(definition, base.name)
 
     def _callables(self, owner: str | None, name: str) -> list[Definition]:
         """Return the functions or methods of a name, of the nearest class that has it, every class of the name."""

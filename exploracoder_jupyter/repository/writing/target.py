@@ -86,12 +86,7 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
         meant = did_you_mean(owner_name, [item.qualified for item in definitions if item.kind == "class"])
         raise UsageError(f"{path} has no class {owner_name}.", remedy=f"{meant}Check the target {given!r}.")
     present = tuple(item for item in definitions if item.qualified == name and item.kind != "attribute")
-    if (
-        len(present) > 1
-        and place.suffix == ".py"
-        and _is_python(content)
-        and not _is_python(_one_left(content, present))
-    ):
+    if len(present) > 1 and place.suffix == ".py" and not _in_one_block(content, present):
         raise UsageError(
             f"{path} defines {name} in several branches, in lines {', '.join(str(item.line) for item in present)}.",
             remedy="Leave one of them, or name a method.",
@@ -99,19 +94,15 @@ def find_target(index: RepositoryIndex, given: str) -> Target:
     return Target(path, name, content, text is None, present, owner, bom)
 
 
-def _one_left(text: str, present: Sequence[Definition]) -> str:
-    lines = text.split("\n")
-    for item in reversed(present[1:]):
-        del lines[item.line - 1 : item.end]
-    return "\n".join(lines)
-
-
-def _is_python(text: str) -> bool:
+def _in_one_block(text: str, present: Sequence[Definition]) -> bool:
+    """Whether the definitions stand in one block, where the last counts; also true if the file is not valid."""
     try:
-        ast.parse(text)
+        nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        return True
+    blocks = (getattr(node, name, None) for node in nodes for name in ("body", "orelse", "finalbody"))
+    lines = ([item.lineno for item in block] for block in blocks if isinstance(block, list))
+    return any(all(any(one.line <= line <= one.end for line in block) for one in present) for block in lines)
 
 
 def similar_target(index: RepositoryIndex, target: Target) -> str:

@@ -13,6 +13,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.events import Progress
 from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
 from exploracoder_jupyter.evaluation import EvaluationRequest, Unit, aevaluate, run_unit, verify_problem
 from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
@@ -43,7 +44,7 @@ def ordered(folder, text="Holds items of the catalogue.", **settings):
     return Order(Task(text, ()), (layer,), workdir=folder.parent / "notes")
 
 
-def executed(order, monkeypatch, replies):
+def executed(order, monkeypatch, replies, listen=lambda record: None):
     """The model and the summary of a run."""
     model = ScriptedModel(replies)
 
@@ -51,12 +52,12 @@ def executed(order, monkeypatch, replies):
         return model
 
     monkeypatch.setattr(sys.modules[run.__module__], "choose_model", choose)
-    return model, anyio.run(lambda: run(order, lambda record: None))
+    return model, anyio.run(lambda: run(order, listen))
 
 
-def written(folder, monkeypatch, replies, task, **settings):
+def written(folder, monkeypatch, replies, task, listen=lambda record: None, **settings):
     """The model and the summary of a run in a repository."""
-    return executed(in_repository(ordered(folder, **settings), folder, task), monkeypatch, replies)
+    return executed(in_repository(ordered(folder, **settings), folder, task), monkeypatch, replies, listen)
 
 
 @pytest.mark.parametrize("branching", ["auto", "rerun"])
@@ -110,10 +111,12 @@ def test_attempts_do_not_see_others_written_files(tmp_path, monkeypatch):
     writing = "from pathlib import Path\n\ndef test_file():\n    with Path('src/shop/made.py').open('x') as file:\n"
     files = {"src/shop/cart.py": None, "tests/test_file.py": f"{writing}        file.write('x = 1')\n"}
     folder = write_shop(tmp_path / "repository", **files)
-    before = contents(folder)
-    _, summary = written(folder, monkeypatch, [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET, ("tests",)))
+    before, records = contents(folder), []
+    replies, task = [fenced(WRONG), "", "", fenced(CART)], RepositoryTask(TARGET, ("tests",))
+    _, summary = written(folder, monkeypatch, replies, task, records.append)
     assert summary["status"] == "solved" and summary["reason"].startswith("4 tests passed.")
     assert contents(folder) == before
+    assert not any("APIs" in record.event.what for record in records if isinstance(record.event, Progress))
 
 
 def test_repository_not_starting_otherwise_is_refused(tmp_path, monkeypatch):
@@ -266,5 +269,7 @@ def test_other_packages_are_read_where_tests_run(tmp_path):
     assert "The members of Base could not be read" in info.text and "Generic" not in info.text.partition("\n")[2]
     [builtin] = there.get_class_info("KeyError")
     assert "def with_traceback(" in builtin.text and there.get_class_info("Nothing") == []
+    for class_ in ("Offer", "Base"):
+        assert [one.text for one in there.get_method_body(class_, "offer")] == ["def offer(self, price: int) -> str"]
     nowhere = RepositoryTools(index, tmp_path / "cache", python="/nowhere/python")
     assert nowhere.get_class_info("KeyError") == []

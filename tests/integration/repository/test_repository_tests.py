@@ -12,11 +12,11 @@ from tests.patience import patience
 def tested(tmp_path, monkeypatch):
     """Writes files, runs their tests and returns the report."""
 
-    def run(files, tests=(), each=60, seconds=600):
-        monkeypatch.chdir(tmp_path)
+    def run(files, tests=(), each=60, seconds=600, folder=""):
         for name, text in files.items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(text)
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_text(text)
+        monkeypatch.chdir(tmp_path / folder)
         shown = []
         monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
         limits = {"seconds": patience(seconds), "each": patience(each)}
@@ -142,3 +142,17 @@ def test_repository_is_tested_not_what_is_installed(tested, tmp_path, monkeypatc
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "installed"))
     test = "from shop import where\n\ndef test():\n    assert where == 'here'\n"
     assert tested({f"{place}shop/__init__.py": "where = 'here'\n", "tests/test_shop.py": test}).complete
+
+
+def test_configuration_above_does_not_rename_tests(tested, tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    report = tested({"tests/test_all.py": PASSING}, ["tests"], folder="inner")
+    assert [item.id for item in report.failed] == ["tests/test_all.py::test_two"]
+
+
+ENDING = "def pytest_collection_finish(session):\n    raise ValueError('no licence')\n"
+
+
+def test_pytest_ended_by_itself_lacked_no_time(tested):
+    report = tested({"conftest.py": ENDING, "test_all.py": PASSING})
+    assert not report.complete and "no licence" in report.problem and "time" not in report.counts

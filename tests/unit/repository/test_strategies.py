@@ -11,8 +11,10 @@ from exploracoder_jupyter.core.types import Observation, RepositoryTask
 from exploracoder_jupyter.kernel_agent.repository_test_runner import MIME
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
+from exploracoder_jupyter.repository.reading.source_file import Definition
 from exploracoder_jupyter.repository.strategies.baselines import basic_prompting, naive_rag, reflexion, repocoder
 from exploracoder_jupyter.repository.strategies.rrr import rrr
+from exploracoder_jupyter.repository.tools import repository_tools
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import a_run, happened
@@ -155,6 +157,16 @@ async def test_latest_attempt_and_first_failure_are_whole(solved):
     assert "only those of its methods" in shown[-1] and "only those of its methods" not in shown[0]
     second = happened(run, "candidate_proposed")[-1].candidate.code
     assert "        return 7\n" in second and "def step_8" in second and second.count("def step_7(") == 1
+
+
+async def test_slow_reading_leaves_no_member_out(solved, monkeypatch):
+    def read(root, base, *, seconds, python):
+        return (Definition("method", "narrate", base.name, "", 0, 0, "def narrate()"),) if seconds > 1 else None
+
+    monkeypatch.setattr(repository_tools, "external_members", read)
+    replies = [fenced(NO_TOTAL), "Hm.\nget_class_info: UnknownItem", "Hm.", fenced(RIGHT)]
+    _, shown, *_ = await solved(rrr, replies, [[IMPORT_ERROR], ONE_FAILED, PASSED])
+    assert "def narrate()" in shown[-1].partition("What you looked up")[2]
 
 
 async def test_attempts_are_limited_and_the_best_remains(solved):

@@ -225,6 +225,9 @@ def test_a_target_with_alternative_definitions_is_refused(index):
     (index.root / "src/shop/a.py").write_text(f"{BRANCHES}else:\n    class A:\n        x = 3\n")
     with pytest.raises(UsageError, match="lines 4, 7"):
         find_target(index, "src/shop/a.py::A")
+    (index.root / "src/shop/a.py").write_text(f"{BRANCHES}else:\n    B = None\n    class A:\n        x = 3\n")
+    with pytest.raises(UsageError, match="lines 4, 8"):
+        find_target(index, "src/shop/a.py::A")
     overloads = (
         "from typing import overload\n\n@overload\ndef f(x: int): ...\n@overload\ndef f(x: str): ...\ndef f(x): ...\n"
     )

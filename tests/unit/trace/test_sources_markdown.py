@@ -65,6 +65,15 @@ def test_look_ups_are_named_once():
     assert heading.count("*Looked up while writing:* <code>count &#96;them&#96;</code>") == 1
 
 
+def test_look_up_without_argument_is_its_tool():
+    event = LookedUp("1.1", "get_imports", "", "Every name is defined.")
+    lines = []
+    take = EventLines(lines.append)
+    for record in recorded(events(event)):
+        take(record)
+    assert lines[-1].endswith("Looked up: get_imports") and "<code>get&#95;imports</code>" in headings(event)[-1]
+
+
 def test_a_search_for_an_unknown_candidate_is_ignored():
     assert headings(KnowledgeSearched("9.9", 1, "error", "q", ("networkx.g",))) == headings()
 
