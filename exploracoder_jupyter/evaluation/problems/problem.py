@@ -26,11 +26,6 @@ class Problem:
     setup: str = ""
     """Code that is run before the solution and is not part of it, such as imports and data. Strategies know it, unless
     it makes live variables."""
-    live: tuple[str, ...] = ()
-    """Variables that the setup makes as if they were in the user's kernel: strategies see what a user's run would see
-    of them, and not the setup."""
-    check: str | None = None
-    """Check of the user (`--check`), which strategies know; the tests are hidden all the same."""
     solution_name: str | None = None
     """Name of the function that the solution must define, if it must."""
     docs: tuple[str, ...] = ()
@@ -46,6 +41,11 @@ class Problem:
     are those of the repository."""
     folder: Path = Path()
     """Working directory of the code, with data files and private libraries; `Path()` stands for an empty one."""
+    live: tuple[str, ...] = ()
+    """Variables that the setup makes as if they were in the user's kernel: strategies see what a user's run would see
+    of them, and not the setup."""
+    check: str | None = None
+    """Check of the user (`--check`), which strategies know; the tests are hidden all the same."""
 
 
 def hidden_test_code(test: str, solution: str) -> str:
