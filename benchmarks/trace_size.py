@@ -54,6 +54,7 @@ from exploracoder_jupyter.core.types import (
 )
 from exploracoder_jupyter.trace import Trace, find_problems, load, render
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget
+from exploracoder_jupyter.trace.storage.stored_records import unpack_records
 
 _T = TypeVar("_T")
 _A_SUBTASK = 5
@@ -101,7 +102,7 @@ def _measure(records: list[Record], folder: Path, room: SizeBudget) -> None:
     content = path.read_bytes()
     facts = json.loads(content)["metadata"]["exploracoder_jupyter"]
     print(f"{len(content) / 1e6:8.2f} MB, {len(gzip.compress(content)) / 1e6:.2f} MB with gzip")
-    print(f"{len(json.dumps(facts['records'])) / 1e6:8.2f} MB of it records")
+    print(f"{len(facts['records']) / 1e6:8.2f} MB of it records")
     print(f"trimmed: {facts.get('trimmed', 'nothing')}; problems: {found or 'none'}")
 
 
@@ -115,9 +116,9 @@ def _list_parts(path: Path) -> None:
         sizes[f"cells: {cell['metadata'].get('exploracoder_jupyter', {}).get('role', 'others')}"] += _size(cell)
     for name, value in facts.items():
         sizes[f"metadata: {name}"] += _size(value)
-    for record in facts.get("records", []):
-        sizes[f"records: {record['event']['kind']}"] += _size(record)
-    print(f"{len(content) / 1e3:8.1f} kB, version {facts['schema_version']}")
+    for record in unpack_records(facts["records"]):
+        sizes[f"unpacked: {record['event']['kind']}"] += _size(record)  # type: ignore[index, call-overload]
+    print(f"{len(content) / 1e3:8.1f} kB")
     for name, size in sizes.most_common():
         print(f"{size / 1e3:8.1f} kB {name}")
 

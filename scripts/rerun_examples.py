@@ -16,7 +16,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from exploracoder_jupyter.trace.cells.cell_building import source_hash
-from exploracoder_jupyter.trace.storage.shared_content import extract_content, inline_content
+from exploracoder_jupyter.trace.storage.stored_records import PackedRecords, parse_records, unpack_records
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACES = "explorations"
@@ -33,13 +33,13 @@ def execute(path: Path, *, folder: str) -> nbformat.NotebookNode:
 def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """The trace without the name of the machine and the folders of its Python, its cells marked as untouched.
 
-    Its long values are apart afterwards, and have to be inline before.
+    Its records have to be unpacked, as by `portable`, and are packed afterwards.
     """
     text = re.sub(r"Linux-[\w.-]*?(x86_64|aarch64)", r"Linux-\1", json.dumps(notebook))
     text = re.sub(r"(?:/[\w.-]+)+?/(?=lib/python3)", "", text)
     clean = nbformat.from_dict(json.loads(re.sub(r"Linux-[\w.-]*?(x86\\\\_64)", r"Linux-\1", text)))
     facts = clean.metadata.exploracoder_jupyter
-    facts.content = extract_content(facts.records)
+    facts.records = PackedRecords(parse_records(facts.records, facts.schema_version)).text()
     for cell in clean.cells:
         if mark := cell.metadata.get("exploracoder_jupyter"):
             mark.source_hash = source_hash(cell.source)
@@ -47,8 +47,10 @@ def without_machine(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def portable(notebook: nbformat.NotebookNode, *, folder: str) -> nbformat.NotebookNode:
-    """The notebook without times, and with paths relative to the folder it ran in; the values of a trace inline."""
-    inline_content(notebook.metadata.get("exploracoder_jupyter", {}))
+    """The notebook without times, and with paths relative to the folder it ran in; the records of a trace unpacked."""
+    facts = notebook.metadata.get("exploracoder_jupyter", {})
+    if "records" in facts:
+        facts["records"] = [*unpack_records(facts["records"])]
     text = json.dumps(notebook).replace(f"{Path(folder).resolve()}/", "").replace(f"{folder}/", "")
     text = text.replace(f'"{Path(folder).resolve()}"', '""')
     clean = nbformat.from_dict(json.loads(text))

@@ -82,12 +82,41 @@ def _no_network(monkeypatch):
     monkeypatch.setattr(socket.socket, "connect", connect)
 
 
-def pytest_collection_modifyitems(items):
-    """The ring of a test is its folder."""
+def pytest_addoption(parser):
+    parser.addoption("--full", action="store_true", help="also run what is marked `full`, and each test at every level")
+
+
+def pytest_collection_modifyitems(config, items):
+    """The ring of a test is its folder. Without `--full`, only a part is run: see `_left_to_the_full_run`."""
     for item in items:
         for ring in ("integration", "e2e"):
             if f"/tests/{ring}/" in str(item.path):
                 item.add_marker(ring)
+    left = set() if config.getoption("--full") or _is_named(config) else _left_to_the_full_run(items)
+    if left:
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
+
+
+def _is_named(config):
+    """Whether the command line picks single tests, which are then run whatever they are."""
+    return bool(config.getoption("keyword")) or any("::" in name for name in config.args)
+
+
+def _left_to_the_full_run(items):
+    """Tests marked `full`; and of a test that has a level of isolation, all levels but one, another for each test.
+
+    An ordinary user tries what root tries at other levels.
+    """
+    left = {item for item in items if item.get_closest_marker("full")}
+    groups = {}
+    for item in items:
+        given = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        if given.pop("level", None) in getattr(item.module, "LEVELS", ()):
+            groups.setdefault((item.path, item.originalname, repr(sorted(given.items()))), []).append(item)
+    for place, group in enumerate(groups.values(), start=2 * (os.getuid() != 0)):
+        left.update(item for item in group if item is not group[place % len(group)])
+    return left
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -120,8 +120,6 @@ class Exploration:
 def load_trace(path: str | Path) -> Exploration:
     """Read an exploration from its trace: the notebook, or the journal that an interrupted run leaves.
 
-    Traces of earlier versions are migrated as they are read; the file is not changed.
-
     Raises:
         UsageError: there is no trace at this path, or it is damaged.
     """

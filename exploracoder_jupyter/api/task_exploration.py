@@ -54,7 +54,7 @@ def explore(
         target: what is written in the repository: `"src/shop/cart.py::Cart"`.
         check: Python assertions, `input -> output` pairs, a doctest, or the path of a pytest file. Without one,
             a solution is at most `"unchecked"`, unless generated inputs are asked for with `tests=True`.
-        setup: code that makes the variables of which the task speaks; runs first, and is no part of the solution.
+        setup: code that makes the variables of which the task speaks; runs first, and is not part of the solution.
         name: the name of the function that the solution is to define.
         variables: values that experiments may use; they receive copies.
         workdir: the folder whose files experiments see as copies, and below which the trace is written; by default

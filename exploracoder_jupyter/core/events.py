@@ -7,10 +7,9 @@ ignored on reading, so that newer traces open in older versions.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
@@ -343,13 +342,6 @@ def _records() -> TypeAdapter[Record]:
 def dump(record: Record) -> str:
     """Serialize a record to one line of JSON."""
     return _records().dump_json(record).decode()
-
-
-def dump_changed(record: Record) -> dict[str, Any]:
-    """Return a record as JSON, without the fields that have their default value; `load` reads it too."""
-    raw: dict[str, Any] = json.loads(_records().dump_json(record, exclude_defaults=True))
-    raw["event"]["kind"] = record.event.kind
-    return raw
 
 
 def load(line: str | bytes) -> Record:

@@ -65,6 +65,19 @@ def classify_mention(text: str, name: str) -> Mention:
     return "given" if clear else "perhaps"
 
 
+def find_set_up(text: str, setup: str) -> tuple[str, ...]:
+    """Return the names of functions, classes and variables of the set-up code that the task treats as given."""
+    names: dict[str, None] = {}
+    for statement in parse_python(setup).body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names[name] = None
+            case _:
+                stored = (one for one in ast.walk(statement) if isinstance(one, ast.Name))
+                names |= dict.fromkeys(one.id for one in stored if isinstance(one.ctx, ast.Store))
+    return tuple(name for name in names if classify_mention(text, name) == "given")
+
+
 @dataclass(frozen=True, slots=True)
 class _Binding:
     """Names that a statement binds, and the names that their value is computed from."""

@@ -52,15 +52,12 @@ def path_exists(path: Path | str) -> bool:
 def read_facts(path: Path, *names: str, most: int = PEEK_BYTES) -> dict[str, Any]:
     """Read these metadata fields from `most` bytes of a trace; a field not completely contained in them is `None`.
 
-    The fields are at the end of a trace, after the long records; in a version 1 trace that Jupyter has not saved they
-    are at the beginning. Raises OSError.
+    The fields are at the end of a trace, after the long records. Raises OSError.
     """
     with path.open("rb") as file:
-        head = file.read(most).decode("utf-8", "replace")
         file.seek(-min(most, path.stat().st_size), os.SEEK_END)
         tail = file.read().decode("utf-8", "replace")
-    at_the_end = head.lstrip("{ \n").startswith('"cells"')
-    return {name: _decode_after(*(tail.rpartition if at_the_end else head.partition)(f'"{name}": ')) for name in names}
+    return {name: _decode_after(*tail.rpartition(f'"{name}": ')) for name in names}
 
 
 def list_traces(folder: Path) -> list[TraceSummary]:

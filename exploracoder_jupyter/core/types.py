@@ -99,7 +99,7 @@ class Task:
     solution_name: str | None = None
     """Name of the function that the solution must define (`--name`)."""
     setup: str = ""
-    """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is no part
+    """Code that makes the variables of which the task speaks (`--setup`): runs before everything else, and is not part
     of the solution."""
     repository: RepositoryTask | None = None
     """Set if the solution is a class or function of a repository."""
@@ -157,6 +157,10 @@ class ApiDoc:
     """Other public paths of the same object, functional forms included: `DataPipe.map` for `Mapper`."""
     origin: str = ""
     """Where the documentation was read: empty for an installed library's own code, else a file and a position in it."""
+    members: tuple[str, ...] = ()
+    """Of a class, the names of its methods and properties, of an enum those of its values."""
+    foreign: bool = False
+    """Whether it is a member that a class inherits from another library."""
 
     @property
     def name(self) -> str:

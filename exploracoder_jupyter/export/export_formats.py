@@ -58,7 +58,7 @@ class _Format:
 
 
 def _render_notebook(run: RunState) -> str:
-    return trace_document.serialize_notebook(without_unselected(trace_document.build_notebook(run, ()))).decode()
+    return trace_document.serialize_notebook(without_unselected(trace_document.build_notebook(run))).decode()
 
 
 SCRIPT = _Format(".py", lambda run, trace, pinned: render_script(run, trace, pinned=pinned))

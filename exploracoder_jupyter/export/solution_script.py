@@ -55,7 +55,7 @@ def render_script(run: RunState, trace: Path, *, pinned: bool = True) -> str:
     solution = final_solution(run)
     if run.started is None or run.finished is None or solution is None:
         why = run.finished.verdict.reason if run.finished else _NO_VERDICT
-        raise UsageError(f"There is no solution to make a script of. {why}", remedy="Export the run with --to html.")
+        raise UsageError(f"There is no solution to export. {why}", remedy="Export the run with --to html.")
     parts = _build(run, run.started, solution, trace, pinned)
     paragraphs = _docstring_paragraphs(parts, run, run.started, run.finished.verdict, trace.name)
     docstring = _docstring(run.started.task.text, paragraphs)

@@ -172,7 +172,7 @@ def read_record(folder: Path) -> AdapterRecord:
         return TypeAdapter(AdapterRecord).validate_json((folder / _RECORD).read_bytes())
     except (OSError, ValidationError):
         raise UsageError(
-            f"{folder} is no folder that `jupyter explora finetune` has written: {_RECORD} is missing or damaged.",
+            f"{folder} was not written by `jupyter explora finetune`: {_RECORD} is missing or damaged.",
             remedy="Fine-tune again, or name another folder.",
         ) from None
 

@@ -48,7 +48,7 @@ def queries(sample: Sample, call: LibraryCall, *, alone: bool) -> Iterator[Query
 
 
 def clean_query(text: str, call: LibraryCall) -> str:
-    """Return the first sentence without the API's name; empty if it is no query."""
+    """Return the first sentence without the API's name; empty if it is not a query."""
     sentence = _SENTENCE.split(" ".join(_MARKUP.sub("", text).split()), maxsplit=1)[0]
     names = "|".join(re.escape(name) for name in sorted({call.api.path, call.api.name}, key=len, reverse=True))
     plain = re.sub(rf"(?<![\w.])(?:\w+\.)*(?:{names})(?!\w)(?:\([^)]*\))?", "", sentence, flags=re.IGNORECASE)

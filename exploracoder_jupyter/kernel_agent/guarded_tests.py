@@ -6,7 +6,7 @@ that the caller chose: a cell that is dropped, rewritten or ends the process pro
 names and the modules that assertions come from are restored, and its text is removed from what a program can easily
 read: the history of cells and the source of frames.
 
-This is no defence against a program that inspects frames or memory, which it shares with the tests.
+This does not defend against a program that inspects frames or memory, which it shares with the tests.
 """
 
 from __future__ import annotations

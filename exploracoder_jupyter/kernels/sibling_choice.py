@@ -20,13 +20,16 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.interpreter import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import (
+    SandboxLevel,
+    find_level,
+    remedy_for_isolation,
+)
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copyable_workdir
 from exploracoder_jupyter.kernels.siblings_base import Siblings
 
 _MAX_NAMES: Final = 3
-_REMEDY: Final = "Install bubblewrap (Debian: apt-get install bubblewrap), or use --isolation best."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +47,29 @@ class SiblingChoice:
         return f"{'live' if self.live else 'fresh'}: {self.why}"
 
 
-def choose_siblings(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> SiblingChoice:
-    """Choose the safest way that the settings allow. Raises MissingRequirement: live state is requested and there is no
-    live kernel."""
-    fork = sandbox.branching == "fork"
-    if sandbox.branching == "auto":  # bubblewrap isolates spawned kernels better than the weaker levels do forks
-        fork = level.name == "namespaces"
+def choose_siblings(
+    sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None, *, bubblewrap: bool
+) -> SiblingChoice:
+    """Choose the safest way that the settings allow.
+
+    `bubblewrap` says whether it works here: it isolates kernels that are started better than Landlock does forks, and
+    Landlock isolates forks better than nothing does kernels. Raises MissingRequirement: live state is requested and
+    there is no live kernel.
+    """
+    is_safest = is_safest_fork(level, bubblewrap=bubblewrap)
+    fork = sandbox.branching == "fork" or (sandbox.branching == "auto" and is_safest)
     if live is None and sandbox.state == "live":
         raise MissingRequirement("There is no live kernel to fork.", remedy="Use --state fresh.")
-    reason = _reason_against_live(sandbox, level, live)
+    reason = _reason_against_live(sandbox, live, is_safest=is_safest)
     return SiblingChoice(not reason, fork or not reason, reason or "every variable is seen as it is")
 
 
-def _reason_against_live(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel | None) -> str:
+def is_safest_fork(level: SandboxLevel, *, bubblewrap: bool) -> bool:
+    """Whether no kernel that is started would be isolated better than a fork."""
+    return level.name == "namespaces" or (level.name == "landlock" and not bubblewrap)
+
+
+def _reason_against_live(sandbox: Sandbox, live: LiveKernel | None, *, is_safest: bool) -> str:
     """Return the reason not to fork the live kernel; empty if it is to be forked."""
     if sandbox.state == "fresh":
         return "as requested"
@@ -72,8 +85,8 @@ def _reason_against_live(sandbox: Sandbox, level: SandboxLevel, live: LiveKernel
     if live.secretive:
         names = ", ".join(live.secretive[:_MAX_NAMES])
         return f"variables look like credentials ({names}); --state live includes them anyway"
-    if level.name != "namespaces":
-        return "forks cannot be fully confined here; --state live forks anyway"
+    if not is_safest:
+        return "forks cannot be confined well here; --state live forks anyway"
     return ""
 
 
@@ -100,7 +113,8 @@ async def open_siblings(
         with tempfile.TemporaryDirectory() as folder:
             archive = write_agent_archive(Path(folder) / "kernel_agent.zip")
             level = await to_thread.run_sync(find_level, archive)
-        choice = choose_siblings(sandbox, level, live)
+        bubblewrap = level.name != "namespaces" and find_isolation(network=sandbox.network).mounts
+        choice = choose_siblings(sandbox, level, live, bubblewrap=bubblewrap)
         _require_isolation(sandbox, level, choice)
         state = choice.state
         if choice.fork:
@@ -139,4 +153,7 @@ def _require_isolation(sandbox: Sandbox, level: SandboxLevel, choice: SiblingCho
         )
     isolation = find_isolation(network=sandbox.network)
     if not choice.fork and not isolation.mounts:
-        raise MissingRequirement(f"Experiments would not be fully isolated: {isolation.description}.", remedy=_REMEDY)
+        raise MissingRequirement(
+            f"Experiments would not be fully isolated: {isolation.description}.",
+            remedy=f"{remedy_for_isolation()} Or use --isolation best.",
+        )

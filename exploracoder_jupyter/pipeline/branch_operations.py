@@ -33,7 +33,7 @@ def notify_branching_change(run: Run, change: BranchingChanged) -> None:
 
 
 def accept_own_end(seen: Observation) -> Observation:
-    """Return what was seen of a program that ended itself with status 0, which in a script is no failure, as `ok`.
+    """Return what was seen of a program that ended itself with status 0, which in a script is not a failure, as `ok`.
 
     Not for a check: it has to come to its end.
     """

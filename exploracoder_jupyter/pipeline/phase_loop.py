@@ -30,7 +30,8 @@ from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.truncated_replies import describe_cut
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
 from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_tried_program, solve
+from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
+from exploracoder_jupyter.pipeline.solving.solution_rounds import solve
 from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 FirstPhase = Callable[[], Awaitable[RunResult | None]]
@@ -129,8 +130,7 @@ class PhaseLoop:
         if self._first and (result := await self._run_phase(self._first)):
             return result
         self._first = None
-        if result := await self._run_phase(self._prepare):
-            return result
+        await self._run_phase(self._prepare)
         given = self.run.given
         reviewed = given is not None and given.titles and given.reviewed
         if self.run.settings.review and self.run.steerable and not reviewed:
@@ -157,8 +157,8 @@ class PhaseLoop:
             return None if self._restarting else result
         return None
 
-    async def _prepare(self) -> RunResult | None:
-        """Introduce and plan; return the result if the plan is empty."""
+    async def _prepare(self) -> None:
+        """Introduce and plan."""
         run, given = self.run, self.run.given
         if given is None or not given.titles:
             announce_exploration(run, run.settings.subtasks, at_most=True)
@@ -168,17 +168,16 @@ class PhaseLoop:
             run.agenda.adopt(given)
             run.emit(PlanMade(run.agenda.plan))
         else:
+            if not (run.asks_always or run.progress.seen):
+                run.progress.seen = await run_quoted_code(run)
             run.root.expect(first_candidates(run))
             if not run.asks_always:  # APIs for the task as a whole: those found when it was tried at once come first
                 found = await run.knowledge.search(run.task.text, run.settings.retrieved)
                 state = replace(state, retrieved=merge_apis(run.progress.found, tuple(item.api for item in found)))
             await make_plan(run, introduction, state.retrieved)
             run.agenda.add_hint(given.hint if given else "")
-        if not run.agenda.plan.subtasks:
-            return await accept_tried_program(run)
         announce_exploration(run, len(run.agenda.plan.subtasks) - len(run.agenda.carried), at_most=False)
         self.states.append(state)
-        return None
 
     async def _explore(self) -> None:
         run, before = self.run, self.states[-1]

@@ -33,6 +33,8 @@ class CarriedSubtask:
     """Paths of the APIs retrieved for the subtask, best first."""
     used: tuple[str, ...] = ()
     passages: tuple[Passage, ...] = ()
+    failures: tuple[Experience, ...] = ()
+    """Its other candidates that failed."""
     chosen: bool = False
 
 

@@ -54,8 +54,6 @@ class Progress:
     attempts: tuple[Experience, ...] = ()
     seen: tuple[Experience, ...] = ()
     """These programs and the examples that ran after them, in order."""
-    may_suffice: bool = False
-    """Whether the latest of these programs ran, and the model has not judged what it showed."""
     found: tuple[ApiDoc, ...] = ()
     """APIs found for whole programs, best first."""
     refuted: tuple[Experience, ...] = ()
@@ -123,6 +121,8 @@ class State:
     """Memory and files after the candidates selected so far."""
     experience: tuple[Experience, ...] = ()
     """One selected experience per explored subtask, including failed ones (section 3.4)."""
+    failures: tuple[Experience, ...] = ()
+    """Distinct failures of candidates that were not selected, the latest last."""
     retrieved: tuple[ApiDoc, ...] = ()
     """APIs retrieved for all subtasks, best first, without repeats: the pool of the global re-rank."""
     passages: tuple[Passage, ...] = ()

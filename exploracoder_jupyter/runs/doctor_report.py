@@ -20,6 +20,7 @@ from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent_programs import choose_inspector
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import remedy_for_isolation
 from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
 from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
 
@@ -69,7 +70,7 @@ async def _diagnose_siblings(settings: Settings, problems: Problems) -> dict[str
         return {"branching": "none", "isolation": "no sibling kernel could be started", "state": "none"}
     if not found.isolation.startswith(_FULL_ISOLATION):
         what = f"Experiments are isolated by {found.isolation}."
-        problems.append({"what": what, "remedy": "Install bubblewrap (Debian: apt-get install bubblewrap)."})
+        problems.append({"what": what, "remedy": remedy_for_isolation()})
     # where siblings can be forked, a notebook's kernel can be too
     forked = "fresh; in a notebook also live, if nothing in its kernel prevents it"
     state = forked if found.branching == "fork" else found.state or "fresh"
@@ -119,7 +120,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 async def diagnose_plugins(settings: Settings, problems: list[dict[str, str]]) -> dict[str, JsonValue]:
     """Return the plugins by group, each with its distribution; add those that cannot be loaded to the problems.
 
-    A built-in one whose extra is not installed is no problem: it names the extra when it is used.
+    A built-in one whose extra is not installed is not a problem: it names the extra when it is used.
     """
     found = {group: list(registered(group)) for group in GROUPS}
     for plugin in (plugin for group, known in found.items() if group != "summarizers" for plugin in known):

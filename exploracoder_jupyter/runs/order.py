@@ -15,6 +15,7 @@ from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.given_variables import find_set_up
 from exploracoder_jupyter.core.types import Exchange, RepositoryTask, Task, UserVariable
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
@@ -103,9 +104,10 @@ async def find_variables(order: Order, root: Branch, *, state: str, timeout: flo
     task = order.task
     known = {one.name: one for one in (*task.variables, *order.mentioned) if one.name != task.solution_name}
     known = {**{name: UserVariable(name) for name in task.uses}, **known}
-    if not known:
+    set_up = [name for name in find_set_up(task.text, task.setup) if name not in {*known, task.solution_name}]
+    if not (known or set_up):
         return task
-    described = await _describe(root, [*known], timeout)
+    described = await _describe(root, [*known, *set_up], timeout)
     variables = []
     for name, variable in known.items():
         found = described.get(name, {})
@@ -120,6 +122,10 @@ async def find_variables(order: Order, root: Branch, *, state: str, timeout: flo
         kind = found.get("type", variable.type)
         variables.append(replace(variable, type=kind, schema=found.get("schema", ""), lacking=lacking))
     uses = dict.fromkeys([*task.uses, *(one.name for one in variables if not one.lacking)])
+    for name in set_up:
+        found = described.get(name, {})
+        if "schema" in found:
+            variables.append(UserVariable(name, found.get("type", ""), given=True, schema=found["schema"]))
     return replace(task, uses=tuple(uses), variables=tuple(variables))
 
 

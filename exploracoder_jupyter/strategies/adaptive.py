@@ -1,10 +1,10 @@
 """The cheapest effort that convinces: a whole program first, and the exploration where that falls short. Ours.
 
-Only what could have failed convinces: the user's check, or the example that the task states. Where an example is stated
-in prose, the model compares what came out with it. A program that merely ran, like the demonstration after it, is shown
-to the model when it plans: the plan is empty if the output shows that nothing is left to find out. Whatever was tried,
-found and learned stays known to the exploration. 1 call where the first program passes, 1 + r where it is repaired
-(r = 3), and the calls of the exploration after that.
+Only what could have failed convinces: the user's check, or the example that the task states. Without these the model
+is shown what the program gave, and nothing else, and finds nothing left to do or corrects it (`example_repair`). The
+exploration begins where the repairs are used up and the last program still does not convince. Whatever was tried, found
+and learned stays known to it. 1 call where the first program passes a check, 2 where the model confirms it, 1 + r where
+it is repaired (r = 3), and the calls of the exploration after that.
 """
 
 from __future__ import annotations
@@ -48,30 +48,29 @@ def _why_explore_first(run: Run) -> str:
 async def _try_at_once(run: Run) -> RunResult | None:
     """Return the result of a program that convinces; `None` if there is none."""
     announce_libraries(run)
-    runs = await ExampleRuns.begin(run)
-    start = "Trying a whole program first; whatever its output leaves open is explored next."
+    runs = await ExampleRuns.begin(run, judged=True, frugal=True)
+    start = "Trying a whole program first; the model compares what it shows with the task."
     if runs.attempts.checked.stated:
         start = "Trying a whole program first: the example that the task states can check it."
     elif runs.attempts.checked.proves:
         start = "Trying a whole program first: the check can show whether it is right."
     run.emit(EffortChosen("direct", start))
-    announce_programs(run, 1 + REPAIRS)
+    announce_programs(run, 1 + REPAIRS + (not runs.attempts.checked.proves))
     try:
         settled = await runs.settle()
     finally:  # also where the user chooses to explore
         progress = run.progress
         progress.attempts, progress.seen = tuple(runs.attempts.tried), tuple(runs.seen)
-        progress.found = runs.search.apis
+        progress.found = runs.search.apis[: run.settings.retrieved]
     if settled in ("checked", "confirmed"):
         result = await runs.finish(run, settled)
         await store_snippets(run, (), result)
         return result
-    run.progress.may_suffice = settled == "ran"
     tried = runs.attempts.tried
     error = tried[-1].observation.error if tried else None
     last = f" (last: {error.headline.rstrip('.')})" if error else ""
     why = f"No whole program was convincing{last}: exploring step by step."
     if settled == "ran":
-        why = "The program ran, but nothing could show that it is right: asking the model what is left to do."
+        why = "The program ran, but nothing could show that it is right: exploring step by step."
     run.emit(EffortChosen("explore", why))
     return None

@@ -8,7 +8,6 @@ that a person has added are ignored, unless they claim to belong to a run.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import SequenceMatcher
@@ -43,11 +42,9 @@ from exploracoder_jupyter.trace.trace_file import render
 
 _PROGRAMS: Final = ("candidate", "test", "solution")
 """Roles of cells whose code was run."""
-_LARGE_NOTE: Final = re.compile(r"^- Large: .*$", re.MULTILINE)
-"""The line with the number of outputs that are stored only in cells: it changes when one of these was edited."""
 _NOT_COMPARED: Final = ("schema_version", "source_hash")
 """Metadata of a cell that differs between versions of the format or follows from the source."""
-_NOT_ABOUT_THE_RUN: Final = ("schema_version", "package_version", "records", "clock", "content", "trimmed")
+_NOT_ABOUT_THE_RUN: Final = ("schema_version", "package_version", "records", "trimmed")
 """Metadata of a notebook that is not compared itself."""
 
 _Place = tuple[bool, str]
@@ -61,7 +58,7 @@ def find_edited_cells(notebook: NotebookNode, records: Sequence[Record]) -> dict
     Returns:
         A description by candidate (`2.3`, `s1-t2`) or role (`summary`); by `notebook` for the notebook's metadata.
     """
-    rendered = render(records)
+    rendered = render(records, pack=False)
     run_id = next((record.event.run_id for record in records if isinstance(record.event, RunStarted)), "")
     expected = _by_place(rendered.cells)
     actual = _by_place(cell for cell in notebook.cells if generated_metadata(cell, run_id))
@@ -148,7 +145,7 @@ def _describe_edit(expected: NotebookNode, actual: NotebookNode, *, as_written: 
         return "it is a cell of another type"
     source = join_lines(actual.source)
     if role not in (*_PROGRAMS, "setup"):
-        if as_written or _LARGE_NOTE.sub("", source) == _LARGE_NOTE.sub("", expected.source):
+        if as_written or source == expected.source:
             return _describe_metadata_edit(expected, actual)
         why = describe_part_difference(Text(expected.source), Text(source), 0)
         return f"its text was edited{f': {why}' if why else ''}"

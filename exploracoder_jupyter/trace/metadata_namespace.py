@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from pydantic import JsonValue
 
 NAMESPACE = "exploracoder_jupyter"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 1
 
 Cell: TypeAlias = dict[str, JsonValue]
 """One notebook cell in nbformat 4.5's form, plain JSON."""

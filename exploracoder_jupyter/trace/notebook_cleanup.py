@@ -36,7 +36,7 @@ def without_unselected(notebook: NotebookNode) -> NotebookNode:
             for mark in ("jupyter", "collapsed"):
                 cell.metadata.pop(mark, None)
     if NAMESPACE in reduced.metadata:
-        for name in ("records", "clock", "content", "trimmed"):
+        for name in ("records", "trimmed"):
             reduced.metadata[NAMESPACE].pop(name, None)
     return reduced
 

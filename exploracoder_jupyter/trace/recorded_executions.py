@@ -1,7 +1,6 @@
 """Lists the executions of a run in the order in which they ended, each with the state that it started from.
 
-This is a fold over the records, used for checking, replaying, resuming and exporting. Traces of version 1 do not record
-from whose branch a candidate started; there it follows from what had been carried forward until then.
+This is a fold over the records, used for checking, replaying, resuming and exporting.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ class _State:
             return
         is_solution = candidate.subtask == SOLUTION and not candidate.parent  # else an example that ran after one
         kind: Kind = "solution" if is_solution else "candidate"
-        start = self.before.get(candidate.subtask, self.state) if candidate.edits else self.state
-        parent = "" if is_solution else candidate.parent or start
+        parent = "" if is_solution else candidate.parent
         self._put(Execution(candidate.id, kind, candidate.code, event.observation, parent, event.apis))
 
     def _put(self, execution: Execution) -> None:

@@ -7,7 +7,6 @@ always produce the same bytes, opening and saving the file in Jupyter changes no
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,9 +15,8 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4.rwbase import split_lines
 from pydantic import JsonValue
-from pydantic_core import to_json
 
-from exploracoder_jupyter.core.events import Record, RunStarted
+from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, LibraryInfo, Task, Usage, Verdict
@@ -26,10 +24,7 @@ from exploracoder_jupyter.trace.cells.cell_building import append_item
 from exploracoder_jupyter.trace.cells.cell_layout import Layout, Show
 from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE, SCHEMA_VERSION, Cell, generated_metadata
-from exploracoder_jupyter.trace.storage.deduplication import MAX_DUPLICATED, deduplicate
-from exploracoder_jupyter.trace.storage.shared_content import extract_content
-from exploracoder_jupyter.trace.storage.size_limit import count_omitted
-from exploracoder_jupyter.trace.storage.stored_records import store_records
+from exploracoder_jupyter.trace.storage.stored_records import PackedRecords
 
 _LANGUAGE_INFO: Final[dict[str, JsonValue]] = {
     "codemirror_mode": {"name": "ipython", "version": 3},
@@ -45,11 +40,19 @@ _MAX_EXACT_INTEGER: Final = 2**53
 
 
 def build_notebook(
-    run: RunState, records: Sequence[Record], *, outputs: SanitizedOutputs | None = None
+    run: RunState,
+    records: PackedRecords | None = None,
+    *,
+    omitted: tuple[int, int] = (0, 0),
+    outputs: SanitizedOutputs | None = None,
 ) -> NotebookNode:
     """Build the notebook of a run. Without `records` the run cannot be restored from it.
 
-    `outputs` are those sanitized for earlier notebooks of this run.
+    Args:
+        run: the state after the records.
+        records: all of its records.
+        omitted: how many outputs were left out of the records to limit the size, and their total size in characters.
+        outputs: those sanitized for earlier notebooks of this run.
     """
     wanted = _view_settings(run).get("show")  # the records in the metadata are always complete
     show: Show = "selected" if wanted == "selected" else "none" if wanted == "none" else "all"
@@ -60,45 +63,23 @@ def build_notebook(
         display = "Python 3 (ipykernel)" if environment.kernel == "python3" else environment.kernel
         metadata["kernelspec"] = {"name": environment.kernel, "display_name": display, "language": "python"}
         metadata["language_info"] = {**_LANGUAGE_INFO, "version": environment.python}
-        stored, cells = _deduplicate_records(records, cells)
+        facts = _run_metadata(run, run.started)
+        count, size = omitted
+        if count:
+            facts["trimmed"] = {"outputs": count, "bytes": size}
+            line = f"Large: {plural(count, 'output')} ({size / 1e6:.1f} MB) left out to limit the size"
+            cells = [append_item(cell, line) if _is_summary(cell) else cell for cell in cells]
         if records:
-            stored["records"] = raw = _floats_to_integers(stored["records"])
-            if content := extract_content(raw):
-                stored["content"] = content
-        metadata[NAMESPACE] = {**_run_metadata(run, run.started), **stored}
+            facts["records"] = records.text()
+        metadata[NAMESPACE] = facts
     notebook: NotebookNode = nbformat.from_dict(  # type: ignore[no-untyped-call]
         {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": [*cells]}
     )
     return notebook
 
 
-def _deduplicate_records(records: Sequence[Record], cells: list[Cell]) -> tuple[dict[str, JsonValue], list[Cell]]:
-    """Return the records as stored in the metadata, and the cells.
-
-    A large trace stores large values only once, and its summary cell reports that.
-    """
-    if not records:
-        return {}, cells
-    metadata = store_records(records)
-    if len(to_json(metadata)) + len(to_json(cells)) <= MAX_DUPLICATED:
-        return metadata, cells
-    raw: Any = metadata["records"]
-    omitted, omitted_size = count_omitted(records)
-    count, size = deduplicate(raw, cells)
-    stored_once = _count_and_size(count, size)
-    # `edit_detection` recognizes this line by its first word
-    line = f"Large: {stored_once} stored only in the cells, so do not clear the outputs of this notebook"
-    if omitted:
-        line += f"; {_count_and_size(omitted, omitted_size)} left out to limit the size"
-    annotated = [
-        append_item(cell, line) if (generated_metadata(cell) or {}).get("role") == "summary" else cell for cell in cells
-    ]
-    missing: dict[str, JsonValue] = {"left_out": {"outputs": omitted, "bytes": omitted_size}} if omitted else {}
-    return {**metadata, "trimmed": {"outputs": count, "bytes": size, **missing}}, annotated
-
-
-def _count_and_size(count: int, size: int) -> str:
-    return f"{plural(count, 'output')} ({size / 1e6:.1f} MB)"
+def _is_summary(cell: Cell) -> bool:
+    return (generated_metadata(cell) or {}).get("role") == "summary"
 
 
 def serialize_notebook(notebook: NotebookNode) -> bytes:
@@ -139,6 +120,8 @@ def _run_metadata(run: RunState, started: RunStarted) -> dict[str, JsonValue]:
         "environment": _to_json(started.environment),
         "usage": _to_json(run.usage),
     }
+    if started.resumes:
+        facts["resumes"] = started.resumes
     if run.finished:
         facts["verdict"] = _to_json(run.finished.verdict)
     if run.library:

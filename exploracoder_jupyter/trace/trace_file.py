@@ -2,7 +2,8 @@
 
 Each record is appended to the journal at once. At the end of each step, at most once a second, the notebook is rendered
 from all records and replaces the file atomically, so that a complete notebook exists at any moment, even on a full
-disk. Its metadata contains every record, so the notebook alone is enough to restore the run. The journal is removed
+disk. Its metadata contains every record, so the notebook alone is enough to restore the run: of a growing run only the
+last records are packed again. The journal is removed
 when the final notebook has been written and reads back complete. If the disk is full, a spare journal named by the run
 id is kept in the user's state folder; `load` reads it too.
 """
@@ -35,9 +36,15 @@ from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
 from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
 from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor, map_record
 from exploracoder_jupyter.trace.storage.journal import Journal, read
-from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
-from exploracoder_jupyter.trace.storage.size_limit import SizeBudget
-from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata, without_prompts
+from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted
+from exploracoder_jupyter.trace.storage.stored_records import (
+    PackedRecords,
+    newer_version_message,
+    read_records,
+    run_metadata,
+    version_of,
+    without_prompts,
+)
 from exploracoder_jupyter.trace.trace_document import build_notebook, serialize_notebook, stores_prompts
 from exploracoder_jupyter.trace.trace_paths import journal_path, rename_existing_trace, spare_journal_path
 
@@ -59,6 +66,7 @@ class Trace:
         self._room = room or SizeBudget()
         self._interval = interval
         self._records: list[Record] = []
+        self._packed = PackedRecords()
         self._run = RunState()
         self._outputs = SanitizedOutputs()
         self._due = False
@@ -93,6 +101,7 @@ class Trace:
         record = self._room.fit(map_record(record, lambda text: self._homes.redact(encodable(text))))
         self._records.append(record)
         self._append_to_journal(record)
+        self._packed.append(record)
         self._run = fold(self._run, record)
         self._due = self._due or isinstance(record.event, _ENDS_OF_STEPS)
         if self._due and (isinstance(record.event, RunFinished) or time.monotonic() >= self._next_write):
@@ -106,12 +115,11 @@ class Trace:
         if self._saved_count < len(self._records):
             self._write()
             if self._problem and self._journal.written >= self._saved_count:
-                self._try_writing(build_notebook(self._run, (), outputs=self._outputs))
+                self._try_writing(self._build(None))
         journals = [journal for journal in (self._journal, self._spare) if journal]
         for journal in journals:
             journal.close()
-        saved = None if self._problem else read_records(_read_notebook(self.path))
-        self._complete = saved == self._records if self._records else not self._problem
+        self._complete = not self._problem and self._reads_back()
         if self._complete:
             for journal in journals:
                 journal.remove()
@@ -130,9 +138,18 @@ class Trace:
             for earlier in self._records:
                 self._spare.append(earlier)
 
+    def _reads_back(self) -> bool:
+        try:
+            return not self._records or read_records(_read_notebook(self.path)) == self._records
+        except UsageError:
+            return False
+
+    def _build(self, packed: PackedRecords | None) -> NotebookNode:
+        return build_notebook(self._run, packed, omitted=count_omitted(self._records), outputs=self._outputs)
+
     def _write(self) -> None:
         start = time.monotonic()
-        self._problem = self._try_writing(build_notebook(self._run, self._records, outputs=self._outputs))
+        self._problem = self._try_writing(self._build(self._packed))
         self._due, now = False, time.monotonic()
         self._saved_count = self._saved_count if self._problem else len(self._records)
         # a large trace is written less often, so that writing takes only a small part of the run
@@ -146,14 +163,16 @@ class Trace:
         return None
 
 
-def render(records: Iterable[Record]) -> NotebookNode:
+def render(records: Iterable[Record], *, pack: bool = True) -> NotebookNode:
     """Render the trace notebook of these records, finished or not, as valid nbformat.
 
-    Secrets and home folders are redacted by their patterns.
+    Secrets and home folders are redacted by their patterns. Unless `pack`, its metadata does not contain the records,
+    which saves the time of compressing them.
     """
     redactor = Redactor(homes=Homes())
     redacted = [redactor.record(record) for record in records]
-    return build_notebook(fold_all(redacted), redacted)
+    packed = PackedRecords(redacted) if pack else None
+    return build_notebook(fold_all(redacted), packed, omitted=count_omitted(redacted))
 
 
 def load(path: Path | str) -> list[Record]:
@@ -163,18 +182,24 @@ def load(path: Path | str) -> list[Record]:
         path: the notebook (which may be missing or damaged if its journal exists), or a journal.
 
     Raises:
-        UsageError: neither contains a run.
+        UsageError: neither contains a run, or the notebook's records are damaged and there is no journal.
     """
     path = Path(path)
     journal = path if path.suffix == ".jsonl" else journal_path(path)
-    notebook = _read_notebook(path)
-    records = _merge_records(read_records(notebook), _read_journal(journal))
+    notebook, saved, damage = _read_notebook(path), list[Record](), None
+    try:
+        saved = read_records(notebook)
+    except UsageError as error:
+        damage = error
+    records = _merge_records(saved, _read_journal(journal))
     if spare := spare_journal_path(_run_id_of(records)):
         records = _merge_records(records, _read_journal(spare))
     if records:
         return records
     if sentence := newer_version_message(version_of(run_metadata(notebook))):
         raise UsageError(f"{str(path)!r} cannot be read. {sentence}", remedy="Update exploracoder_jupyter.")
+    if damage:
+        raise UsageError(f"{str(path)!r} cannot be read. {damage.message}", remedy=damage.remedy)
     raise UsageError(f"{str(path)!r} is not the trace of a run.", remedy="Name a notebook that an exploration wrote.")
 
 

@@ -18,8 +18,8 @@ from exploracoder_jupyter.text.lexical_index import LexicalIndex
 from exploracoder_jupyter.web.fetching.address_check import origin_of
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
+from exploracoder_jupyter.web.reading.main_content import extract_content
 from exploracoder_jupyter.web.reading.page_sections import Section
-from exploracoder_jupyter.web.reading.site_rules import extract_content
 from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
 
 _MAX_HITS = 8

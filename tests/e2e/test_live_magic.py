@@ -5,6 +5,7 @@ check hides the others from the model.
 """
 
 import shutil
+import subprocess
 import sys
 import tempfile
 from contextlib import asynccontextmanager
@@ -16,6 +17,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
+from tests.integration import denied
 from tests.integration.live_kernel import live_kernel
 from tests.levels import fully_confined
 from tests.patience import patience
@@ -105,6 +107,20 @@ async def test_experiments_see_what_nobody_named_and_change_nothing(tmp_path, op
     (solution,) = [cell for cell in trace.cells if "explora-solution" in cell.metadata.get("tags", [])]
     assert "median(prices)" in solution.source
     assert "- **Variables:** <code>prices</code>" in trace.cells[0].source
+
+
+@pytest.mark.skipif(not denied.supported(), reason="nothing can be denied on this system")
+def test_without_namespaces_landlock_confines_live_forks(tmp_path):
+    """Issue 36: as in most containers."""
+    sources = ("%load_ext exploracoder_jupyter", GIVEN, EXPLORE.format(options="", check=CHECK), LOOK)
+    path = tmp_path / "live.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources]), path)
+    command = [sys.executable, "-m", "jupyter", "execute", "--inplace", path.name]
+    subprocess.run([*denied.prefix(namespaces=True, landlock=False), *command], cwd=tmp_path, check=True)
+    explored, look = nbformat.read(path, as_version=4).cells[2:]
+    assert "state live: every variable is seen as it is" in text(explored) and "landlock" in text(explored)
+    assert "Solved. The solution ran and passed its check." in text(explored)
+    assert text(look) == UNCHANGED
 
 
 async def test_the_reason_against_a_fork_is_shown_and_the_run_starts_fresh(tmp_path):

@@ -279,7 +279,7 @@ PIPELINE = {
 
 def of_documents_read(text):
     """A document in each form that there is a reader for; what breaks one leaves that one out."""
-    for suffix in (".html", ".rst", ".md", ".txt", ".ipynb", ".json", ".yaml", ".pyi", ".py", ".inv"):
+    for suffix in (".html", ".rst", ".md", ".txt", ".ipynb", ".pyi", ".py", ".inv"):
         try:
             page = parse_page(File(f"doc{suffix}", text.encode("utf-8", "replace")))
         except Exception:  # as `read_documents` does

@@ -9,7 +9,7 @@ from exploracoder_jupyter.core.configuration.setting_annotations import Option, 
 Formulation = Literal["task", "subtask", "error", "code", "explained"]
 """What a query was made from (ARKS, section 2.2): the text of the task or subtask, the error that occurred, the code
 that was tried, or that code explained in words."""
-Web = Literal["off", "ddgs", "searxng", "url", "folder"]
+Web = Literal["off", "ddgs", "searxng", "url"]
 """How the web is searched."""
 
 
@@ -41,7 +41,7 @@ class Retrieval(Section):
         tuple[str, ...],
         Setting(
             "documentation in addition to the library's own, or of a library that is not installed: a file, a folder "
-            "or a .zip of Markdown, reST, HTML, notebooks, objects.inv, OpenAPI or signatures"
+            "or a .zip of Markdown, reST, HTML, notebooks, objects.inv or signatures"
         ),
         Option(metavar="PATH", reading=True),
     ] = ()
@@ -52,15 +52,12 @@ class Retrieval(Section):
     ] = False
     web: Annotated[
         Web,
-        Setting(
-            "search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, a URL that contains {query}, or a "
-            "folder of saved pages"
-        ),
+        Setting("search the web too: ddgs (DuckDuckGo), the URL of a SearXNG server, or a URL that contains {query}"),
         Option(kind="text", metavar="WHERE"),
     ] = "off"
     web_address: Annotated[
         str | None,
-        Setting("URL of the SearXNG server, URL template with `{query}`, or folder of saved pages; `web` may set it"),
+        Setting("URL of the SearXNG server, or URL template with `{query}`; `web` may set it"),
     ] = None
     embedding_folder: Annotated[
         str | None,

@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 WEB_KEY = "EXPLORACODER_WEB_KEY"
 """Environment variable whose value replaces `{key}` in an address: the address is recorded, the key never is."""
 
-WEB_REMEDY = "Use ddgs, the URL of a SearXNG server, a URL that contains {query}, or a folder of saved pages."
+WEB_REMEDY = "Use ddgs, the URL of a SearXNG server, or a URL that contains {query}."
 
 
 def web_key() -> str:
@@ -25,13 +25,17 @@ def web_key() -> str:
 
 
 def expand_web_address(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return the section `retrieval` with an address or a folder given as `web` moved to `web_address`."""
+    """Return the section `retrieval` with an address given as `web` moved to `web_address`.
+
+    Raises:
+        UsageError: it is neither the name of a kind of web search nor an address.
+    """
     web = given.get("web")
     if not isinstance(web, str) or web in get_args(Web):
         return dict(given)
-    is_url = web.startswith(("http://", "https://"))
-    kind = ("url" if "{query}" in web else "searxng") if is_url else "folder"
-    return {**given, "web": kind, "web_address": web}
+    if not web.startswith(("http://", "https://")):
+        raise UsageError(f"The web cannot be searched with {web!r}.", remedy=WEB_REMEDY)
+    return {**given, "web": "url" if "{query}" in web else "searxng", "web_address": web}
 
 
 def validate_web_address(web: Web, address: str | None) -> None:
@@ -40,8 +44,6 @@ def validate_web_address(web: Web, address: str | None) -> None:
         return
     if not address:
         raise UsageError(f"Web search with {web} needs the setting 'retrieval.web_address'.", remedy=WEB_REMEDY)
-    if web == "folder":
-        return
     try:
         parts = urlsplit(address)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -52,7 +52,7 @@ _ASSIGNMENT: Final = re.compile(
     r"""(?<![\w-])["']?([A-Za-z_][\w-]{3,60})["']?[ \t]{0,9}[:=][ \t]{0,9}["']?"""
     r"""(?=[^\s"']{0,99}\d)[^\s"'<>{}\[\]$,/][^\s"'<>{}$,]{11,}"""
 )
-"""A value that has a digit and is no placeholder, path or list."""
+"""A value that has a digit and is not a placeholder, path or list."""
 _IN_CLONE: Final = frozenset(["config", "credentials", "config.worktree"])
 """Addresses of remotes often contain a token."""
 _SUFFIXES: Final = frozenset(["", ".json", ".toml", ".yaml", ".yml", ".ini", ".cfg", ".conf", ".properties"])

@@ -1,7 +1,7 @@
 """Problems of DS-1000 in its simplified form (github.com/xlang-ai/DS-1000).
 
 `prompt` ends in one of three ways: code in `<code>` followed by `NAME = ... # put solution in this variable`; the
-beginning of a function whose body is to be written; or, for Matplotlib, nothing but code with comments. `code_context`
+beginning of a function whose body is to be written; or, for Matplotlib, only code with comments. `code_context`
 defines `test_execution(solution)`, and for some problems `test_string(solution)`, which take the text of the solution
 and insert it in a program of their own.
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,9 +25,8 @@ if TYPE_CHECKING:
 _MAX_BYTES = 300_000
 """Bytes of a trace to read: task and settings are at one end of a trace, and in one of the first lines of a journal."""
 _JOURNAL = ".journal.jsonl"
-_RECORDS = b'"records": ['
-_RESUMES = re.compile(rb'"resumes": "(\w*)"')
-"""A field of the first record. Inside a JSON string the quotes would be escaped."""
+_RECORDS = b'"records": "'
+"""A field of the metadata. Inside a JSON string the quotes would be escaped."""
 _WITH_SOLUTION = ("solved", "unchecked")
 _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
@@ -185,15 +183,11 @@ def _read(path: Path) -> RecordedRun | None:
 
 def _read_notebook(path: Path) -> dict[str, Any] | None:
     try:
-        facts = read_facts(path, "task", "settings", "run_id", "verdict", most=_MAX_BYTES)
-        content = path.read_bytes()
+        facts = read_facts(path, "task", "settings", "run_id", "verdict", "resumes", most=_MAX_BYTES)
+        has_records = _RECORDS in path.read_bytes()  # unlike a notebook that was exported from a trace
     except OSError:
         return None
-    records = content.find(_RECORDS)  # a notebook that was exported from a trace has none
-    if records < 0 or not (facts["task"] and facts["settings"]):
-        return None
-    resumes = _RESUMES.search(content, records)
-    return {**facts, "resumes": resumes[1].decode() if resumes else ""}
+    return facts if has_records and facts["task"] and facts["settings"] else None
 
 
 def _read_journal(path: Path) -> dict[str, Any] | None:

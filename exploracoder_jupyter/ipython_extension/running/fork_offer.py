@@ -25,6 +25,8 @@ from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
 
 _PROBE_SECONDS = 5.0
 _MAX_NAMES = 3
+_USEFUL_LANDLOCK = 3
+"""As in `kernels.sandbox.fork_sandbox_level`."""
 
 Fork = Callable[[str], None]
 """Forks this kernel; the child connects to the engine's socket at the address. Raises OSError or RuntimeError."""
@@ -67,25 +69,32 @@ def reason_not_forked(offered: LiveOffer | None, sandbox: Sandbox) -> str:
         return ""
     if offered.secretive:
         return f"variables look like credentials: {', '.join(offered.secretive[:_MAX_NAMES])}"
-    return "" if _can_confine() else "forks cannot be fully confined here; --state live forks anyway"
+    return "" if _can_confine(sandbox.network) else "forks cannot be confined well here; --state live forks anyway"
 
 
 @cache
-def _can_confine() -> bool:
-    """Whether a fork can be fully confined on this machine; probed in a separate process."""
-    command = [sys.executable, "-P", "-m", "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe"]
+def _can_confine(network: bool) -> bool:
+    """Whether no kernel that is started would be confined better than a fork here; probed in separate processes."""
+    probe = [sys.executable, "-P", "-m", "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe"]
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=scale_limit(_PROBE_SECONDS),
-            stdin=subprocess.DEVNULL,
-            check=True,
-        )
-        return not json.loads(done.stdout)["namespaces"]
+        found = json.loads(_output_of(probe))
     except (OSError, subprocess.SubprocessError, ValueError):
         return False
+    if not found["namespaces"]:
+        return True
+    net = () if network else ("--unshare-net",)
+    try:
+        _output_of(["bwrap", "--unshare-pid", *net, "--ro-bind", "/", "/", "--", "true"])
+    except (OSError, subprocess.SubprocessError):
+        return bool(found.get("landlock", 0) >= _USEFUL_LANDLOCK)
+    return False
+
+
+def _output_of(command: list[str]) -> str:
+    seconds = scale_limit(_PROBE_SECONDS)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL, check=True
+    ).stdout
 
 
 def fork_function(shell: InteractiveShell) -> Fork:

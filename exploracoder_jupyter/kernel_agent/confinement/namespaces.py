@@ -215,7 +215,7 @@ def _renew_home(order: dict[str, Any]) -> None:
 def _private_folders(layers: dict[str, str]) -> dict[str, str]:
     """Return the folders that each branch has of its own, with the names of their content in its home."""
     usual = dict(zip(PRIVATE_FOLDERS, ("tmp", "tmp", "shm"), strict=True))
-    mounted = {point for _, _, point in _read_mounts()}  # a layer in another private folder is no mount
+    mounted = {point for _, _, point in _read_mounts()}  # a layer in another private folder is not a mount
     return {
         **{folder: name for folder, name in usual.items() if os.path.isdir(folder)},
         **{folder: name for folder, name in layers.items() if folder in mounted},

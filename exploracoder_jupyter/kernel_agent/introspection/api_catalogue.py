@@ -57,6 +57,11 @@ class Catalogue:
         if known and path not in (old for _, old in known.paths):
             self.add(path, value, kind, tier)
 
+    def mark_foreign(self, value: Any) -> None:
+        """Record that an object is a member which a class inherits from another library."""
+        if id(value) in self.objects:
+            self.objects[id(value)].foreign = True
+
     def pin_path(self, value: Any, path: str) -> None:
         """Fix an object's path, because its members are listed under it."""
         if id(value) in self.objects:

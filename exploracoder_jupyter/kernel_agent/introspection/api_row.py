@@ -6,6 +6,7 @@ representations may contain addresses, docstrings may not be text.
 
 from __future__ import annotations
 
+import enum
 import inspect
 import re
 import types
@@ -25,6 +26,7 @@ LISTED, UNLISTED, RELATED, INTERNAL = range(4)
 documentation; internal, as some module contains the object for its own use.
 """
 MAX_INTERNAL_PATHS = 5
+MAX_VALUES = 200
 
 
 @dataclass(eq=False)
@@ -39,6 +41,8 @@ class PublicObject:
     paths: list[tuple[Rank, str]] = field(default_factory=list)
     pinned: str = ""
     """The path under which its members were listed, and which it therefore keeps."""
+    foreign: bool = False
+    """Whether it is a member that a class inherits from another library."""
 
     @property
     def path(self) -> str:
@@ -55,17 +59,29 @@ class PublicObject:
         internal_paths = [path for rank, path in ranked if rank[0] == INTERNAL]
         path = next(filter(None, public_paths))
         aliases = {*public_paths, *other_paths, definition_path(self.value)} - {path, ""}
+        values = enum_values(self.value)
+        call = CallSignature() if values else self.call  # nobody creates a value of an enum by its names and module
         return {
             "path": path,
             "kind": self.kind,
-            "signature": self.call.signature,
-            "parameters": self.call.parameters,
+            "signature": call.signature,
+            "parameters": call.parameters,
             "returns": self.call.returns,
             "doc": self.doc[:MAX_DOC],
             "aliases": sorted(aliases),
             "internal_paths": sorted(internal_paths, key=len)[:MAX_INTERNAL_PATHS],
             "deprecated": string_attribute(self.value, "__deprecated__"),
+            "foreign": self.foreign,
+            "values": values,
         }
+
+
+def enum_values(value: Any) -> list[str]:
+    """Return the names of the values of an enum; none for anything else."""
+    if not (is_class(value) and issubclass(type(value), enum.EnumMeta)):
+        return []
+    names: list[Any] = attempt(list, safe_getattr(value, "__members__") or (), default=[])
+    return [name for name in names if isinstance(name, str)][:MAX_VALUES]
 
 
 def safe_getattr(value: Any, name: str) -> Any:

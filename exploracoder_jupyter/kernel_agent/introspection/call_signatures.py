@@ -20,6 +20,7 @@ MAX_WRITTEN_SIGNATURE = 1500
 UNKNOWN_SIGNATURES = ("", "(*args, **kwargs)", "(*args, **kwds)", "(*args)", "(...)")
 SELF_PARAMETER = re.compile(r"^\((?:\w+ )?(?:\$?self|cls)(?:: [^,()=]*)?(?:, /)?(?:,\s*|(?=\)))")
 WRITTEN_SIGNATURE = re.compile(r"(?:\.\. (?:py:)?\w+::\s*)?(?:\w+\.)*(\w+)\s*\(")
+BOOST_SIGNATURE = re.compile(r"\( ?(?:\[, )?\(\w+\)\w+")
 NUMBERED_SIGNATURE = re.compile(r"^[ \t]*1\. (?:\w+\.)*(\w+)\s*\(", re.MULTILINE)
 NAMELESS_SIGNATURE = re.compile(r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)[ \t]*(?:->|=>)")
 
@@ -98,6 +99,14 @@ def property_type(value: Any) -> CallSignature:
     return CallSignature(returns=attempt(getter_type, default=""))
 
 
+def _as_python(signature: str) -> str:
+    """Return a signature of Boost.Python, `( (Mol)mol [, (int)n=1])`, like one of Python: `(mol: Mol, n: int=1)`."""
+    if not BOOST_SIGNATURE.match(signature):
+        return signature
+    plain = re.sub(r"\]+\)$", ")", signature.replace(" [, ", ", "))
+    return re.sub(r"\((\w+)\)(\w+)", r"\2: \1", f"({plain[1:].lstrip()}")
+
+
 def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
     """Return the signature that starts a docstring, such as `dot(a, b, out=None) -> array`; empty if there is none."""
     opening = WRITTEN_SIGNATURE.match(doc)
@@ -112,7 +121,7 @@ def docstring_signature(doc: str, names: Sequence[str]) -> CallSignature:
     for position in range(start, min(len(doc), start + MAX_WRITTEN_SIGNATURE)):
         depth += (doc[position] in "([{") - (doc[position] in ")]}")
         if not depth:
-            text = SELF_PARAMETER.sub("(", " ".join(doc[start : position + 1].split()))
+            text = SELF_PARAMETER.sub("(", _as_python(" ".join(doc[start : position + 1].split())))
             result = re.match(r"[ \t]*(?:->|=>)[ \t]*([^\n]{1,200})", doc[position + 1 :])
             return CallSignature(text, (), result.group(1).strip().rstrip(":.") if result else "")
     return CallSignature()

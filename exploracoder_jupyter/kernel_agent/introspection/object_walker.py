@@ -195,6 +195,8 @@ class ApiWalker:
             # Inherited only if the base is public itself; otherwise users do not see the member elsewhere.
             inherited = member.defining_class is not owner and bool(self.catalogue.path(member.defining_class))
             self.catalogue.add(nested, member.value, member.kind, tier, inherited=inherited, bound=member.bound)
+            if not self.scope.defines(member.defining_class):
+                self.catalogue.mark_foreign(member.value)
             if member.kind == "class":
                 self.queue.append((nested, member.value, tier))
 

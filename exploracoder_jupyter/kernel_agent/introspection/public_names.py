@@ -128,7 +128,7 @@ class Scope:
 def looks_public(folders: list[str], name: str) -> bool:
     """Return whether the source of a submodule, which is not imported, indicates that it is public.
 
-    It does if it has an `__all__`, or does nothing but re-export what it imports from sibling modules.
+    It does if it has an `__all__`, or only re-exports what it imports from sibling modules.
     """
     for folder in folders:
         for file in (f"{name}.py", os.path.join(name, "__init__.py")):

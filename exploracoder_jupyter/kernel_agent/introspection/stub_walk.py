@@ -1,6 +1,6 @@
 """Lists the API of a library of which only type stubs are installed, in the same rows as the walk.
 
-Stubs are parsed and never run. A folder `NAME-stubs`, a folder `NAME` with nothing but `.pyi` files, and a file
+Stubs are parsed and never run. A folder `NAME-stubs`, a folder `NAME` with only `.pyi` files, and a file
 `NAME.pyi` count (PEP 561).
 """
 

@@ -9,7 +9,12 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import shorten
 from exploracoder_jupyter.kernel_agent.reporting.failing_frames import Entry, UserFrame, cell_filename, relevant_frames
 from exploracoder_jupyter.kernel_agent.reporting.failing_values import describe_values, values_in_expression
-from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import suggest_keys, suggest_names
+from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import (
+    list_columns,
+    list_members,
+    suggest_keys,
+    suggest_names,
+)
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
 
@@ -33,9 +38,11 @@ def build_report(error: BaseException, namespace: Mapping[str, Any]) -> dict[str
         cell = cell_filename(error, namespace)
         chain = [(*link, relevant_frames(link[0], namespace, cell)) for link in _chain(error)]
         facts = list(_facts(chain))
+        lines = suggest_names(error, _last_user_frame(chain[0][2]), namespace)
+        if not lines and (members := list_members(error)):
+            facts.append(Fact(f"  {members}"))
         schema = [fact.schema if fact.shows else fact.text for fact in facts]
         report = shorten("\n".join(fact.text for fact in facts), _MAX_REPORT)
-        lines = suggest_names(error, _last_user_frame(chain[0][2]), namespace)
         return {"report": report, "schema": shorten("\n".join(filter(None, schema)), _MAX_REPORT), "nearest": lines}
     except Exception:  # a cell may have broken anything; the traceback is shown instead
         return {"report": "", "schema": "", "nearest": []}
@@ -54,6 +61,8 @@ def _facts(chain: list[tuple[BaseException, str, list[Entry]]]) -> Iterator[Fact
         yield from _syntax_error_facts(current, raised_by_cell=bool(frames))
         if keys := suggest_keys(current, _last_user_frame(frames)):
             yield Fact(f"  Keys like it: {', '.join(map(repr, keys))}", shows=True)
+        for line in list_columns(_last_user_frame(frames)) if current is error else ():
+            yield Fact(f"  {line}")
         if hasattr(builtins, "BaseExceptionGroup") and isinstance(current, BaseExceptionGroup):  # from Python 3.11
             for inner in current.exceptions[:_MAX_GROUP_ITEMS]:
                 yield from _headline(inner, "  Holds ")

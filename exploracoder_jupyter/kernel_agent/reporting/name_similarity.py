@@ -8,6 +8,8 @@ from difflib import SequenceMatcher
 from heapq import nlargest
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_GENERIC = frozenset("add as at by create do for from get has in is list make new of on set to with".split())  # noqa: SIM905
+"""Words that many names have: sharing them alone makes no two names similar."""
 _MAX_NAMES = 20_000
 _MIN_SIMILARITY = 0.6
 
@@ -25,7 +27,8 @@ def most_similar(missing: str, names: Iterable[str], limit: int) -> list[str]:
         if name == missing:
             return 1.0
         others = _words(name)
-        shared = len(missing_words & others) / max(len(missing_words | others), 1)
+        common = missing_words & others
+        shared = len(common) / max(len(missing_words | others), 1) if common - _GENERIC else 0.0
         by_words = 0.5 + 0.45 * shared if shared else 0.0
         matcher.set_seq1(name.lower())
         if matcher.real_quick_ratio() < _MIN_SIMILARITY or matcher.quick_ratio() < _MIN_SIMILARITY:

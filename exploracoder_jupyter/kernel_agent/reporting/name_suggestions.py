@@ -29,8 +29,11 @@ from exploracoder_jupyter.kernel_agent.reporting.signature_hints import describe
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
 
 _MAX_SUGGESTIONS = 5
+_MAX_MEMBERS = 60
 _MAX_KEYS = 2_000
 _MAX_KEY_LENGTH = 60
+_MAX_COLUMNS = 30
+_MAX_TABLES = 2
 _DATA_FRAMES = ("pandas.DataFrame", "polars.DataFrame", "polars.dataframe.frame.DataFrame")
 _ARGUMENT_ERROR = re.compile(r"\w+\(\) (?:got |missing |takes )|takes no (?:keyword )?arguments|keyword argument")
 
@@ -62,19 +65,45 @@ def suggest_keys(error: BaseException, user_frame: UserFrame | None) -> list[str
     ]
 
 
+def list_members(error: BaseException) -> str:
+    """Return the public names of the object that lacks an attribute, on one line; empty for another error."""
+    owner = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
+    if owner is None:
+        return ""
+    available, path = _attributes(owner)
+    names = sorted(name for name in available if type(name) is str and not name.startswith("_"))
+    more = f", and {len(names) - _MAX_MEMBERS} more" if len(names) > _MAX_MEMBERS else ""
+    return f"{path} has: {', '.join(names[:_MAX_MEMBERS])}{more}" if names else ""
+
+
+def list_columns(user_frame: UserFrame | None) -> list[str]:
+    """Return a line for each table in the failing expression, with the names and types of its columns."""
+    lines = []
+    for name, table in _tables(user_frame) if user_frame else ():
+        columns = [
+            f"{str(key)[:_MAX_KEY_LENGTH]} {dtype}" for key, dtype in zip(table.columns, table.dtypes, strict=False)
+        ]
+        more = f" and {len(columns) - _MAX_COLUMNS} more" if len(columns) > _MAX_COLUMNS else ""
+        lines.append(f"Columns of {name[:_MAX_KEY_LENGTH]}: {', '.join(columns[:_MAX_COLUMNS])}{more}")
+    return lines[:_MAX_TABLES]
+
+
 def _suggest_attributes(error: AttributeError) -> list[str]:
     owner, missing = getattr(error, "obj", None), getattr(error, "name", None)
-    if not isinstance(missing, str) or owner is None:
-        return []
+    return _suggestions(missing, *_attributes(owner)) if isinstance(missing, str) and owner is not None else []
+
+
+def _attributes(owner: Any) -> tuple[Mapping[str, Any], str]:
+    """Return what a module, a class or an object has, without `object`'s own, and the path that it is known by."""
     if issubclass(type(owner), ModuleType):
-        return _suggestions(missing, owner.__dict__, str(owner.__dict__.get("__name__", "")))
+        return owner.__dict__, str(owner.__dict__.get("__name__", ""))
     is_class = issubclass(type(owner), type)
     available: dict[str, Any] = {}
-    for cls in mro(owner if is_class else type(owner))[-2::-1]:  # without `object`
+    for cls in mro(owner if is_class else type(owner))[-2::-1]:
         available.update(class_dict(cls))
     with suppress(AttributeError):
         available.update({} if is_class else object.__getattribute__(owner, "__dict__"))
-    return _suggestions(missing, available, path_of(owner) if is_class else type_path(owner))
+    return available, path_of(owner) if is_class else type_path(owner)
 
 
 def _suggest_variables(error: NameError, user_frame: UserFrame | None, namespace: Mapping[str, Any]) -> list[str]:
@@ -109,12 +138,14 @@ def _suggest_signature(error: TypeError, user_frame: UserFrame) -> list[str]:
 
 
 def _suggest_columns(error: BaseException, user_frame: UserFrame) -> list[str]:
-    found: list[str] = []
-    for _, value in values_in_expression(user_frame):
-        known = summarizer_registry.find(value)
-        if known and known.own and type_path(value) in _DATA_FRAMES:
-            found += _similar_keys(error, user_frame, value.columns)
+    found = [key for _, table in _tables(user_frame) for key in _similar_keys(error, user_frame, table.columns)]
     return list(dict.fromkeys(found))[:_MAX_SUGGESTIONS]
+
+
+def _tables(user_frame: UserFrame) -> list[tuple[str, Any]]:
+    values = [(name, value) for name, value in values_in_expression(user_frame) if type_path(value) in _DATA_FRAMES]
+    known = [(name, value, summarizer_registry.find(value)) for name, value in values]
+    return [(name, value) for name, value, entry in known if entry and entry.own]
 
 
 def _similar_keys(error: BaseException, user_frame: UserFrame, keys: Any) -> list[str]:

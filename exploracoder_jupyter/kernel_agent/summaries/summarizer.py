@@ -33,7 +33,7 @@ _MIN_SHORTENED = 60
 _COUNT_SECONDS = 0.02
 """Maximum time to count omitted facts and to look for ones that still fit in the schema."""
 _MAX_INLINE_LENGTH = 100_000
-_NOTES = {"late": "to tell more takes too long", "died": "to tell more ends the process"}
+_NOTES = {"late": "summary timed out", "died": "a longer summary ends the process"}
 
 
 class Summary(NamedTuple):

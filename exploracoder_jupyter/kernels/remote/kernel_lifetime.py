@@ -3,7 +3,7 @@
 The server returns a kernel's id in the response to the request that starts it. The process that waits for this response
 must outlive the run, or a kernel would remain that nothing deletes. So a small process sends the request, and reads a
 pipe whose other end only this process has open; when the pipe ends, it asks the server to delete the remaining kernels.
-This file is also its program, run by path with nothing but the standard library; address and token go through the pipe,
+This file is also its program, run by path with only the standard library; address and token go through the pipe,
 because arguments would show up in the list of processes.
 """
 

@@ -8,6 +8,7 @@ Spawned kernels are confined by bubblewrap instead: see `spawn_isolation`.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _PROBE_SECONDS: Final = 20
 _USEFUL_LANDLOCK: Final = 3
 """First version of Landlock's interface that can also forbid truncation."""
 _SCOPED_LANDLOCK: Final = 6
+_FILTERED: Final = re.compile(r"^Seccomp:\s+2$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,36 @@ class SandboxLevel:
                 return "not confined: the same files, network and rights"
             case "limits":
                 return f"limits and a copied working directory only ({self.why}): files and network are within reach"
+
+
+def remedy_for_isolation(proc: Path = Path("/proc")) -> str:
+    """Return what gives full isolation on this machine, as a sentence, judged by what refuses namespaces.
+
+    `proc` is where the system describes itself. What is installed in vain where nothing may make namespaces, such as
+    bubblewrap in most containers, is not named.
+    """
+    if not sys.platform.startswith("linux"):
+        return "Run Jupyter in a container or a virtual machine with Linux."
+    refusing = {
+        "kernel/apparmor_restrict_unprivileged_userns": "1",
+        "kernel/unprivileged_userns_clone": "0",
+        "user/max_user_namespaces": "0",
+    }
+    for name, value in refusing.items():
+        if _read_setting(proc / "sys" / name) == value:
+            allowing = {"1": "0", "0": "1"}[value] if name.startswith("kernel/") else "1000"
+            setting = name.replace("/", ".")
+            return f"Let whoever administers this machine allow user namespaces: sysctl -w {setting}={allowing}."
+    if _FILTERED.search(_read_setting(proc / "self" / "status")):
+        return "Whoever starts this container can allow it to make user namespaces; nothing inside of it can."
+    return "Install bubblewrap (Debian: apt-get install bubblewrap)."
+
+
+def _read_setting(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
 
 
 def find_level(archive: Path) -> SandboxLevel:

@@ -30,6 +30,9 @@ from exploracoder_jupyter.core.secrets.credential_files import (
 FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_CACHE_HOME": ".cache"}
 """Variables that move a folder which is usually below the home folder."""
 
+ENVIRONMENT_FOLDERS: Final = frozenset(["site-packages", "dist-packages", "node_modules", "__pycache__"])
+"""Names of folders with what was installed or built, in which no private files are searched."""
+
 MAX_FOLDERS: Final = 5_000
 """Limit on the folders in which private files are searched."""
 _MAX_READ: Final = 20_000
@@ -117,7 +120,8 @@ def walk_private_files(folder: Path) -> Iterator[list[Path]]:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
+                    if entry.name not in ENVIRONMENT_FOLDERS:
+                        waiting.append(entry.path)
                 elif is_private_file(entry, read=next(files) < _MAX_READ):
                     found.append(Path(entry.path).resolve())
         yield found

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
+    ENVIRONMENT_FOLDERS,
     FOLDER_VARIABLES,
     MAX_FOLDERS,
     find_private_files,
@@ -31,6 +32,7 @@ from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
 _SYSTEM: Final = frozenset(["usr", "etc", "nix", "gnu"])
+_ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta", "lib/python*/site-packages", "site-packages")
 _IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
@@ -90,11 +92,13 @@ def find_visible_files(
     for folder, usual in moved.items():
         inside = (name.removeprefix(usual).lstrip("/") for name in _DOWNLOADED if name.startswith(f"{usual}/"))
         downloaded += [folder / name for name in inside]
-    candidates = [*needed, *_paths_in_variables(environ), *downloaded, *_linked_sources(needed), *project]
+    sources = {*needed, *_paths_in_variables(environ), *_linked_sources(needed)}
+    candidates = [*sources, *downloaded, *project]
     found = {path for path in candidates if not any(home.is_relative_to(path) for home in homes)}
     named = named_paths(workdir, allow_read)
-    private_below_named = find_private_files(path for path in named if not path.is_relative_to(workdir))
-    hidden = {*hidden_paths(environ), *private, *private_below_named, *_dot_entries(homes, covered)} - named
+    searched = {*named, *filter(_is_source_folder, found.intersection(sources))}
+    private_in_shown = find_private_files(path for path in searched if not path.is_relative_to(workdir))
+    hidden = {*hidden_paths(environ), *private, *private_in_shown, *_dot_entries(homes, covered)} - named
     shown = tuple(sorted(_with_targets(found) | named))
     own = tuple(path for path in in_workdir if path not in named)
     return VisibleFiles((*covered, *moved), shown, tuple(sorted(hidden)), workdir, own, tuple(sorted(named)))
@@ -139,6 +143,13 @@ def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
                     content = json.loads(record.read_text())
                     if content.get("dir_info", {}).get("editable"):
                         yield Path(unquote(urlsplit(content["url"]).path))
+
+
+def _is_source_folder(path: Path) -> bool:
+    """Whether this is a folder of somebody's own, and not an environment or a folder of the system."""
+    if not path.is_dir() or path.name in ENVIRONMENT_FOLDERS or _SYSTEM.intersection(path.resolve().parts[1:2]):
+        return False
+    return not any(next(path.glob(marker), None) for marker in _ENVIRONMENT_MARKERS)
 
 
 def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:

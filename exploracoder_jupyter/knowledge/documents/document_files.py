@@ -37,8 +37,8 @@ MAX_SECONDS = 120.0
 MAX_FILE_SECONDS = 15.0
 """Processor time for reading one document."""
 
-KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .json .yaml .yml .py .pyi".split())  # noqa: SIM905
-_DATA = frozenset((".json", ".yaml", ".yml", ".ipynb", ".inv"))
+KINDS = frozenset(".md .markdown .mkd .rst .rest .txt .html .htm .xhtml .ipynb .inv .py .pyi".split())  # noqa: SIM905
+_DATA = frozenset((".ipynb", ".inv"))
 _EXCLUDED_FOLDERS = frozenset(
     "_sources _static _images _modules _downloads node_modules site-packages __pycache__".split()  # noqa: SIM905
 )
@@ -50,7 +50,7 @@ _LOCAL_ONLY = "Nothing is loaded from the network: give a file, a folder or a .z
 _COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _END_RECORD = b"PK\x05\x06"
 
-REMEDY = "Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, an OpenAPI file, or text."
+REMEDY = "Give a folder or .zip of Markdown, reST, HTML or notebooks, an objects.inv, or text."
 LINK = "link or no regular file"
 TOO_LARGE = "too large"
 UNREADABLE = "unreadable"

@@ -43,6 +43,8 @@ _SEE_OTHER = re.compile(
     r"^([ \t]*)(?:\.\. seealso::[ \t]*|See Also:[ \t]*\n)([^\n]*(?:\n(?:\1[ \t]+[^\n]*|[ \t]*(?=\n|\Z)))*)",
     re.MULTILINE | re.IGNORECASE,
 )
+_COMPILED = re.compile(r"\n[ \t]*\n?[ \t]*C\+\+ signature ?:[^\n]*(?:\n[ \t]+\S[^\n]*)*")
+_COMPILED_HEAD = re.compile(r"\A\s*\w+\( ?[^\n]*\) -> [^\n]+ :[ \t]*\n")
 _ROLE = re.compile(r":(?:\w+:)?\w+:`(?:[^`<]*<)?[~.!]*([\w.]+)(?:\(\))?>?`|`{1,2}([\w.]+)(?:\(\))?`{1,2}")
 _NAME = re.compile(r"([A-Za-z_][\w.]*)(?:\(\))?:?")
 _DESCRIPTION_SEPARATOR = re.compile(r"(?<=[\w`)])\s*:\s")
@@ -64,6 +66,12 @@ class DocstringInfo:
     notes: tuple[str, ...] = ()
     see_also: tuple[str, ...] = ()
     """Names as written."""
+
+
+def strip_compiled_signatures(doc: str) -> str:
+    """Return the docstring without what Boost.Python adds to it: the signatures in C++, and the first one in Python."""
+    text, count = _COMPILED.subn("", doc)
+    return textwrap.dedent(_COMPILED_HEAD.sub("", text, count=1)).strip() if count else doc
 
 
 def parse_docstring(doc: str) -> DocstringInfo:

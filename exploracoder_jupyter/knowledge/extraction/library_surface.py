@@ -122,7 +122,8 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = {row.path: row.path for row in rows} | aliases
-    apis = tuple(_build_api(row, info, stubbed, known) for row in rows)
+    members = _class_members(rows)
+    apis = tuple(_build_api(row, info, stubbed, known, members) for row in rows)
     programs = (
         *docstring_examples.extract_examples(documents.readme),
         *docstring_examples.extract_examples(about.doc),
@@ -141,18 +142,36 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     )
 
 
-def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: Mapping[str, str]) -> ApiDoc:
-    documented = docstring_sections.parse_docstring(row.doc)
+def _class_members(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the members of each class, without those that it inherits from other libraries."""
+    found: dict[str, dict[str, None]] = {row.path: {} for row in rows if row.kind == "class"}
+    for row in rows:
+        for path in (row.path, *row.aliases) if row.kind in ("method", "property") and not row.foreign else ():
+            owner, _, name = path.rpartition(".")
+            if owner in found and not row.deprecated:
+                found[owner][name] = None
+    return {path: tuple(sorted(names)) for path, names in found.items()}
+
+
+def _build_api(
+    row: Row,
+    info: LibraryInfo,
+    stubbed: Mapping[str, str],
+    known: Mapping[str, str],
+    members: Mapping[str, tuple[str, ...]],
+) -> ApiDoc:
+    doc = docstring_sections.strip_compiled_signatures(row.doc)
+    documented = docstring_sections.parse_docstring(doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
         path=row.path,
         kind=row.kind,
         signature=signature,
-        description=row.doc,
+        description=doc,
         library=info.name,
         version=info.version,
-        examples=docstring_examples.extract_examples(row.doc)[: docstring_examples.MAX_EXAMPLES],
-        deprecated=row.deprecated or docstring_sections.find_deprecation(row.doc),
+        examples=docstring_examples.extract_examples(doc)[: docstring_examples.MAX_EXAMPLES],
+        deprecated=row.deprecated or docstring_sections.find_deprecation(doc),
         parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
         if row.kind in _CALLABLE_KINDS
         else (),
@@ -160,4 +179,6 @@ def _build_api(row: Row, info: LibraryInfo, stubbed: Mapping[str, str], known: M
         notes=documented.notes,
         see_also=resolve_names(documented.see_also, row.path, library=info.name, known=known),
         aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),
+        members=row.values or members.get(row.path, ()),
+        foreign=row.foreign,
     )

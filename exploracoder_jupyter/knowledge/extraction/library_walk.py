@@ -24,7 +24,7 @@ from exploracoder_jupyter.core.types import ApiKind
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]
 """Runs a module of `kernel_agent` in the target's interpreter and yields the lines it prints. Raises KernelError."""
 
-WALKER_VERSION = 9
+WALKER_VERSION = 10
 """Version of the programs' output; incrementing it invalidates everything cached from older output."""
 
 Advance = Callable[[int], None]
@@ -54,6 +54,10 @@ class Row:
     parameters: tuple[tuple[str, str, str], ...] = ()
     """Name with its stars, type and default, if the code declares them."""
     returns: str = ""
+    foreign: bool = False
+    """Whether it is a member that a class inherits from another library."""
+    values: tuple[str, ...] = ()
+    """Names of the values of an enum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ fitting.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,11 +34,12 @@ from exploracoder_jupyter.knowledge.search.score_combination import (
     diversify,
     rescale_positive,
     scale_to_max,
+    share_places,
 )
 from exploracoder_jupyter.text.lexical_index import Arrays, Field, LexicalIndex
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 8
+FORMAT = 9
 """Version of the stored arrays and of the indexed texts; incrementing it invalidates stored indexes."""
 
 _DENSE_ROWS = 1000
@@ -54,6 +56,8 @@ class ApiIndex:
     lexical: LexicalIndex
     word_vectors: DenseIndex
     prior: NDArray[np.float32]
+    described: NDArray[np.bool_]
+    """Whether there is any text on what an API does, its own or borrowed."""
 
     @classmethod
     def build(cls, apis: Sequence[ApiDoc], introduction: str = "") -> ApiIndex:
@@ -71,20 +75,28 @@ class ApiIndex:
             # Rounded as they are stored, so that a reopened index gives the same order.
             _word_index(stack_rows([word_embedder.embed_text(head) for head in heads]).astype(np.float16)),
             prior(apis, introduction),
+            np.asarray(
+                [bool(api.description or text) for api, text in zip(described, borrowed, strict=True)], dtype=bool
+            ),
         )
 
     @classmethod
     def reopen(cls, apis: Sequence[ApiDoc], arrays: Arrays) -> ApiIndex:
         """Restore an index from its arrays. Raises KeyError or ValueError if they belong to another index."""
-        if not len(arrays["vectors"]) == len(arrays["prior"]) == len(apis):
+        if not len(arrays["vectors"]) == len(arrays["prior"]) == len(arrays["described"]) == len(apis):
             raise ValueError("the stored index belongs to other APIs")
         words = {name.removeprefix("lexical."): array for name, array in arrays.items() if name.startswith("lexical.")}
         dense = _word_index(arrays["vectors"])
-        return cls(apis, ApiNames(apis), LexicalIndex(words), dense, arrays["prior"].astype(np.float32))
+        prior, described = arrays["prior"].astype(np.float32), arrays["described"].astype(bool)
+        return cls(apis, ApiNames(apis), LexicalIndex(words), dense, prior, described)
 
     def arrays(self) -> Arrays:
         """Return the arrays from which `reopen` restores this index."""
-        arrays: Arrays = {"prior": self.prior, "vectors": self.word_vectors.vectors.astype(np.float16)}
+        arrays: Arrays = {
+            "prior": self.prior,
+            "described": self.described,
+            "vectors": self.word_vectors.vectors.astype(np.float16),
+        }
         arrays |= {f"lexical.{name}": array for name, array in self.lexical.arrays().items()}
         return arrays
 
@@ -96,7 +108,8 @@ class ApiIndex:
         Raises EndpointError from the embedder of `meaning`.
         """
         match = await self._match(query, meaning)
-        return self._top_rows(np.where(match > 0, np.exp(match + score_combination.PRIOR_WEIGHT * self.prior), 0), k)
+        score = np.where(match > 0, np.exp(match + score_combination.PRIOR_WEIGHT * self.prior), 0)
+        return self._top_rows(score, k, query)
 
     async def search_together(
         self, queries: Sequence[str], k: int, *, meaning: ApiEmbeddings | None = None
@@ -106,7 +119,7 @@ class ApiIndex:
         if not matches:
             return []
         worth = combine_queries([match + score_combination.PRIOR_WEIGHT * self.prior for match in matches])
-        return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k)
+        return self._top_rows(np.where(np.any(matches, axis=0), worth, 0), k, " ".join(queries))
 
     async def _match(self, query: str, meaning: ApiEmbeddings | None) -> NDArray[np.float32]:
         without_libraries = drop_library_names(query, self.names.libraries)
@@ -126,9 +139,23 @@ class ApiIndex:
         spelled = score_combination.SPELLED_BONUS * self.names.rows_spelled_in(without_libraries)
         return np.asarray(lexical + dense + (named + spelled), dtype=np.float32)
 
-    def _top_rows(self, score: NDArray[np.float32], k: int) -> list[ScoredApi]:
+    def _top_rows(self, score: NDArray[np.float32], k: int, query: str) -> list[ScoredApi]:
+        """Return the k best rows; if they are of n libraries, at least k / n of each."""
         order = np.argsort(-score, kind="stable")[: np.count_nonzero(score > 0)].tolist()
-        rows = diversify(order, self.names.row_names, max(k, 0), is_duplicate=self._has_same_summary)
+        groups: defaultdict[str, list[int]] = defaultdict(list)
+        for row in order:
+            groups[self.apis[row].library].append(row)
+        words = frozenset(tokens(query))
+
+        def says_nothing(row: int) -> bool:
+            return not self.described[row] and words.isdisjoint(tokens(self.names.row_names[row]))
+
+        names, most = self.names.row_names, max(k, 0)
+        best = [
+            diversify(rows, names, most, is_duplicate=self._has_same_summary, says_nothing=says_nothing)
+            for rows in groups.values()
+        ]
+        rows = best[0] if len(best) == 1 else sorted(share_places(best, most), key=lambda row: -float(score[row]))
         return [ScoredApi(self.apis[row], float(score[row])) for row in rows]
 
     def _has_same_summary(self, one: int, other: int) -> bool:

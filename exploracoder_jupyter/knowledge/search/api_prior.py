@@ -1,9 +1,10 @@
 """The prior probability that an API is wanted, independent of the query.
 
 People tend to call APIs that the README shows, that other documentation mentions, that several classes have, and
-that are near the top of the library and documented at length. Deprecated APIs, constants, methods of builtins and what
-a package keeps for an earlier version of the library are rarely the answer. Everything is read from the library's own
-documentation. The weights are logarithms of factors, so they are added.
+that are near the top of the library and documented at length. Deprecated APIs, constants, methods of builtins, members
+inherited from another library, error classes, internals and what a package keeps for an earlier version of the library
+are rarely the answer. Everything is read from the library's own documentation. The weights are logarithms of factors,
+so they are added.
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ _DEPRECATED_WEIGHT = -1.0
 _CONSTANT_WEIGHT = -0.7
 _INHERITED_WEIGHT = -1.5
 """For methods inherited from builtin types: they are not why a library is used."""
+_FOREIGN_WEIGHT = -1.5
+"""For members that a class inherits from another library, whose documentation they are."""
+_ERROR_WEIGHT = -0.8
+"""For classes of errors and warnings, and their members."""
+_INTERNAL_WEIGHT = -1.0
+"""For what a library keeps for itself, by its path."""
+_ERROR = re.compile(r"\.[A-Z]\w*(?:Error|Exception|Warning)(?:\.\w+)?$")
+_INTERNAL = re.compile(r"\.(?:_\w+|internals?|impl|oxml|compat|testing)\.|\.[A-Z]{2,}_\w*[a-z]\w*(?:\.\w+)?$")
+"""Modules by their usual names, and names such as `CT_Row`, which an abbreviation marks as parts of a format."""
 _OTHER_VERSION_WEIGHT = -1.5
 """For what is in a package such as `pydantic.v1`, which repeats its parent package's names for an earlier version."""
 _MIN_REPEATED = 0.2
@@ -107,6 +117,8 @@ def _own_prior(api: ApiDoc, documented: float, *, inherited: bool) -> float:
     documentation = _LENGTH_WEIGHT * math.log(len(api.description)) if api.description else _UNDOCUMENTED_WEIGHT
     penalty = _DEPRECATED_WEIGHT * bool(api.deprecated and not _PARTIAL.match(api.deprecated))
     penalty += _CONSTANT_WEIGHT * (api.kind == "constant") + _INHERITED_WEIGHT * inherited
+    penalty += _FOREIGN_WEIGHT * (api.foreign and not inherited)
+    penalty += _ERROR_WEIGHT * bool(_ERROR.search(api.path)) + _INTERNAL_WEIGHT * bool(_INTERNAL.search(api.path))
     return documentation * documented + penalty + _DEPTH_WEIGHT * max(api.path.count(".") - 1, 0)
 
 

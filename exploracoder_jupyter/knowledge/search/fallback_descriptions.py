@@ -41,6 +41,8 @@ NAME_PARTS = {
 """What parts of names mean, also where they are stop words in texts."""
 _RUN_TOGETHER = re.compile(rf"({'|'.join(NAME_PARTS)})([a-z]{{2,}})")
 """A name such as `asarray` or `getexif`."""
+_FIELD = re.compile(r"Alias for field number \d+")
+"""What a named tuple says of each of its fields."""
 _MAX_DESCRIBED = 3
 """A text that properties of so many names share describes their type."""
 _MAX_NAMESAKES = 3
@@ -61,7 +63,8 @@ def own_descriptions(apis: Sequence[ApiDoc]) -> list[ApiDoc]:
     foreign = {text for text, described in names.items() if len(described) >= _MAX_DESCRIBED}
     return [
         replace(api, description="")
-        if is_inherited_from_builtin(api) or (api.kind == "property" and api.description in foreign)
+        if is_inherited_from_builtin(api)
+        or (api.kind == "property" and (api.description in foreign or _FIELD.fullmatch(api.description)))
         else api
         for api in apis
     ]

@@ -47,8 +47,8 @@ class ApiNames:
     def rows_spelled_in(self, query: str) -> NDArray[np.float32]:
         """Return 1 for each row whose name the query spells in words.
 
-        "The shortest paths of a graph" spells `shortest_path`, "a where condition" spells `where`, which is no index
-        term, and "convert" spells `to`.
+        "The shortest paths of a graph" spells `shortest_path`, "a where condition" spells `where`, which is not a
+        term of the index, and "convert" spells `to`.
         """
         terms = tokens(query)
         spans = ((at, at + length) for at in range(len(terms)) for length in range(2, _MAX_WORDS + 1))

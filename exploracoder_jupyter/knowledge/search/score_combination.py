@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import islice, zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,18 +73,21 @@ def diversify(
     k: int,
     *,
     is_duplicate: Callable[[int, int], bool] = lambda one, other: False,
+    says_nothing: Callable[[int], bool] = lambda row: False,
 ) -> list[int]:
     """Return the first k rows, best first, moving further rows of the same name and duplicates to the end.
 
-    From each name's third row on, and for rows that `is_duplicate` reports for an earlier row, a row comes after all
-    others. Large libraries have one `mean` for each of ten classes; without this they crowd out everything else.
+    A row comes after all others from each name's third on, if `is_duplicate` reports it for an earlier one, or if
+    `says_nothing` reports that no text tells what it is for. Large libraries have one `mean` for each of ten classes;
+    without this they crowd out everything else.
     """
     chosen: defaultdict[str, list[int]] = defaultdict(list)
     first: list[int] = []
     later: list[int] = []
     for row in rows:
         before = chosen[names[row]]
-        if len(before) >= MAX_SAME_NAME or any(is_duplicate(row, other) for other in before):
+        repeats = len(before) >= MAX_SAME_NAME or any(is_duplicate(row, other) for other in before)
+        if repeats or says_nothing(row):
             later.append(row)
             continue
         before.append(row)
@@ -91,6 +95,12 @@ def diversify(
         if len(first) == k:
             break
     return (first + later)[:k]
+
+
+def share_places(groups: Sequence[Sequence[int]], k: int) -> list[int]:
+    """Return k rows of these n groups, the first k / n of each; what a shorter group leaves goes to the others."""
+    turns = (row for turn in zip_longest(*groups) for row in turn if row is not None)
+    return list(islice(turns, k))
 
 
 def _ranks(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 
 _PLAIN_PARAMETERS = ("api-version", "api_version")
-"""Parameters of an address's query that are no secrets."""
+"""Parameters of an address's query that are not secrets."""
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -144,7 +144,7 @@ class OfflineModel:
 
 
 def converted_program(task: Task, ranked: Sequence[Variant], attempts: Sequence[Experience]) -> str:
-    """Return the last program with its result converted to the kind that the task stores; empty if that is no remedy.
+    """Return the last program with its result converted to the kind that the task stores; empty if that does not help.
 
     It is one if the program ran, its check failed, and its result is of another kind: a generator instead of a list.
     """

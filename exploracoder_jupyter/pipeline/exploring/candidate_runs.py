@@ -28,6 +28,7 @@ from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informat
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection, refuse_invented, with_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.step_context import Run, State
@@ -51,6 +52,8 @@ class Attempt:
     """Maps the fingerprint of code to the id of the candidate that was run for it."""
     problem: str = ""
     """What was wrong with the latest reply without code, if there was one."""
+    unusable: Draft | None = None
+    """The latest reply without code, if there was one."""
     changes: int = 0
     """How often the branching method has changed."""
     started: dict[str, tuple[Candidate, int]] = field(default_factory=dict)

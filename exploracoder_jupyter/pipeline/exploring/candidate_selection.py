@@ -12,7 +12,6 @@ contain it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -24,16 +23,12 @@ from exploracoder_jupyter.pipeline.exploring.result_agreement import (
     is_informative,
     outputs_agree,
     result_text,
+    stated_facts,
 )
 from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.solving.user_check_assertion_rewrite import can_fail
 
-_STATES: Final = re.compile(
-    r"(?:->|=>|→|==|\b(?:is|are|be|equals?|gives?|returns?|yields?|prints?|shows?|results? in|expected)\b:?)"
-    r"\s*(?:exactly\s+|about\s+)?`?(?P<value>[-\[({'\"\d][^\n;`]{0,200})"
-)
-_NEXT: Final = re.compile(r"\. |,? (?:and|but|where|when|if|for|with|which|because|so)\b")
 _TRIVIAL: Final = (0.0, 1.0, True, False, "")
 _NONE_RAN: Final = "none ran, and its error shows what to avoid"
 
@@ -110,7 +105,7 @@ def _evidence(item: Experience, recommended: set[str], task: str) -> Evidence:
 @heuristic("comparing a result with the task", lambda item, text: 0)
 def _count_stated(item: Experience, text: str) -> int:
     """Count the results stated in the text that the output shows and the code does not contain."""
-    stated = {fact for match in _STATES.finditer(text) for fact in find_facts(_NEXT.split(match["value"])[0])}
+    stated = {*stated_facts(text)}
     if not stated:
         return 0
     code = item.candidate.code

@@ -21,6 +21,7 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.types import ApiDoc, Candidate, Observation, Selection, Subtask
 from exploracoder_jupyter.pipeline.exploring.candidate_runs import Attempt
+from exploracoder_jupyter.pipeline.exploring.result_agreement import distinct_failures
 from exploracoder_jupyter.pipeline.exploring.subtask_exploration import emit_finished
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
@@ -44,6 +45,7 @@ async def carry_forward(run: Run, state: State, subtask: Subtask) -> State | Non
         state,
         retrieved=merge_apis(state.retrieved, _lookup_all(run, carried.retrieved)),
         passages=deduplicate((*state.passages, *carried.passages)),
+        failures=(*state.failures, *distinct_failures(carried.failures)),
     )
     if not carried.code:
         run.emit(SubtaskFinished(subtask.id, carried.status, carried.reason))

@@ -38,6 +38,11 @@ def slice_dependencies(cells: Sequence[Experience]) -> str:
     return "\n\n".join(_drop_repeated_imports(included))
 
 
+def join_cells(cells: Sequence[Experience]) -> str:
+    """Return the code of all cells that ran as one program, without repeated imports."""
+    return "\n\n".join(_drop_repeated_imports([item.candidate.code for item in cells if item.observation.ran]))
+
+
 def unbound_names(code: str) -> set[str] | None:
     """Return the names that the code reads before binding them; `None` if it cannot be parsed."""
     try:

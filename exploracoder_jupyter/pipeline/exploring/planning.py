@@ -77,13 +77,12 @@ def shorten_overview(run: Run, overview: Overview, most: int) -> str:
 
 
 async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ...] = ()) -> None:
-    """Make the plan, which is empty if a program that was tried before already does the whole task.
+    """Make the plan.
 
     Where programs were tried, the documentation that they were written from is not sent again, only a list of `apis`.
     If the reply stays unusable, the task itself becomes the only subtask and a notice reports it.
     """
     attempts = run.progress.seen[-SHOWN_ATTEMPTS:]
-    may_be_empty = run.progress.may_suffice and run.sharing == "values"
     inputs = PlanInputs(
         run.task,
         Introduction("") if attempts else introduction,
@@ -91,7 +90,6 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         () if attempts else await gather_for_task(run, "plan"),
         apis=apis,
         attempts=attempts,
-        may_be_empty=may_be_empty,
         online="web" in run.sources.kinds,
         context_tokens=run.retrieval.context_tokens,
     )
@@ -99,7 +97,7 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
 
     def parse(text: str) -> Sequence[str | MarkedReply]:
         subtasks = parse_json(text, form).subtasks
-        if not (subtasks or may_be_empty):
+        if not subtasks:
             raise ReplyError("the list of subtasks is empty.")
         return subtasks
 
@@ -108,8 +106,6 @@ async def make_plan(run: Run, introduction: Introduction, apis: tuple[ApiDoc, ..
         for item in await ask_parsed(run, "plan", inputs, parse, form=form):
             text, query = (item, "") if isinstance(item, str) else (item.subtask, item.search)
             planned += [(title, query) for title in clean_titles([text])]
-        if not planned and may_be_empty:
-            return
     except ReplyError as error:
         run.emit(
             Notice(f"The plan could not be used ({error.message}) Exploring the task as a single subtask.", "warning")

@@ -12,12 +12,18 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
+from typing import Final
 
 from exploracoder_jupyter.core.types import Experience, Observation
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 
 _FACT = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|'[^'\n]*'|\"[^\"\n]*\"|\b(?:True|False)\b")
 """A quotation ends on its line, so that an apostrophe in prose does not start one that spans lines."""
+_STATES: Final = re.compile(
+    r"(?:->|=>|→|==|\b(?:is|are|be|equals?|gives?|returns?|yields?|prints?|shows?|results? in|expected)\b:?)"
+    r"\s*(?:exactly\s+|about\s+)?`?(?P<value>[-\[({'\"\d][^\n;`]{0,200})"
+)
+_NEXT: Final = re.compile(r"\. |,? (?:and|but|where|when|if|for|with|which|because|so)\b")
 _MOST_FACTS = 400
 _FEW_FACTS = 2
 _SMALL = 1000
@@ -125,6 +131,12 @@ def find_facts(text: str) -> list[object]:
         value = float(item) if item[0] in "-0123456789" else _literal(item)
         found.append(item[1:-1] if value is None else value)
     return found
+
+
+def stated_facts(text: str) -> list[object]:
+    """Return the facts that the text gives as results: `is 42`, `returns "a"`, `-> [1, 2]`."""
+    found = (find_facts(_NEXT.split(match["value"])[0]) for match in _STATES.finditer(text))
+    return [fact for facts in found for fact in facts]
 
 
 def _value(text: str) -> object:

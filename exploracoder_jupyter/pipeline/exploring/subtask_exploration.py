@@ -7,6 +7,7 @@ start of the next subtask; the other branches are closed, but their experiences 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -99,8 +100,14 @@ async def _experiment(run: Run, state: State, subtask: Subtask, advice: Recommen
         state,
         retrieved=merge_apis(state.retrieved, search.apis),
         passages=deduplicate((*search.passages, *state.passages)),
+        failures=(*state.failures, *_failures_besides(chosen, attempt.experiences)),
     )
     return state.with_experience(chosen, branch)
+
+
+def _failures_besides(chosen: Experience, experiences: Sequence[Experience]) -> list[Experience]:
+    """Return one experience per kind of failure that the selected one does not show: what is broken stays known."""
+    return distinct_failures([item for item in experiences if item is not chosen and not item.observation.ran])
 
 
 def emit_finished(run: Run, chosen: Experience) -> None:
@@ -136,15 +143,18 @@ async def _propose(attempt: Attempt, count: int) -> bool:
         passages=attempt.search.passages,
         context_tokens=run.subtask_context_tokens,
         attempts=() if state.experience else run.progress.seen[-SHOWN_ATTEMPTS:],
+        failures=state.failures[-_SHOWN_FAILURES:],
         may_skip=bool(state.parent) and not (run.asks_always or requested or attempt.experiences),
     )
     done = proposed = 0
     async with task_group() as group:
-        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count):
+        unusable = None if attempt.experiences else attempt.unusable
+        async for draft in ask_code(run, "propose", inputs, subject=subtask.id, n=count, unusable=unusable):
             if inputs.may_skip and draft.is_word(_DONE):
                 done += 1
                 continue
             proposed += 1
+            attempt.unusable = draft if draft.problem else attempt.unusable
             id_ = f"{subtask.id}.{run.agenda.next_number(subtask.id)}"
             candidate = Candidate(id_, subtask.id, draft.code, problem=draft.problem, parent=state.parent)
             group.start_soon(attempt.try_candidate, candidate)

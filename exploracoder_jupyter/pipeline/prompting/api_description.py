@@ -7,13 +7,13 @@ purpose comes first, then the parameters in brief, the return value, and one exa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final
 
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_example
 from exploracoder_jupyter.text.markup_escaping import fenced
 
 _SECTION = re.compile(
@@ -27,12 +27,25 @@ _LONGEST_SUMMARY: Final = 140
 _LONGEST_PARAMETER: Final = 400
 _LONGEST_BRIEF: Final = 130
 _LONGEST_RETURNS: Final = 200
+_LONGEST_MEMBERS: Final = 300
 
 
 @heuristic("describing an API", lambda api: f"- {api.path}")
 def summary_line(api: ApiDoc) -> str:
     """Return path, signature and first sentence on one line."""
     return f"- {api.path}{truncate(api.signature, _LONGEST_SIGNATURE)}: {truncate(api.summary, _LONGEST_SUMMARY)}"
+
+
+def members_line(api: ApiDoc, listed: Collection[str] = ()) -> str:
+    """Return the members of a class, or the values of an enum, on one line; empty if all are `listed` anyway.
+
+    `listed`: paths of APIs that the same prompt has.
+    """
+    names = [name for name in api.members if f"{api.path}.{name}" not in listed]
+    if api.kind != "class" or not names:
+        return ""
+    shown = truncate(", ".join(names), _LONGEST_MEMBERS)
+    return f"  Members: {shown}" + (f" ({len(names)} in all)" if shown.endswith(" ...") else "")
 
 
 @heuristic("describing an API", lambda api, most: f"### {api.path}")
@@ -99,7 +112,8 @@ def _line(parameter: Parameter, about: str) -> str:
 
 
 def _example(api: ApiDoc, room: int, above: str = "") -> Iterator[str]:
-    """Yield the first example that fits and is not already contained in the text above."""
-    known = strip_whitespace(above).replace(">>>", "").replace("...", "")
-    fresh = (code for code in api.examples if len(code) <= room and strip_whitespace(code) not in known)
-    yield from (fenced(code, "python") for code in islice(fresh, 1))
+    """Yield the first example that fits, up to its call of the API, and none that the text above contains."""
+    known = {strip_whitespace(line.strip().removeprefix(">>>").removeprefix("...")) for line in above.splitlines()}
+    fresh = (code for code in api.examples if not {*map(strip_whitespace, code.splitlines())} <= {*known, ""})
+    shown = filter(None, (shorten_example(code, api.name, room) for code in fresh))
+    yield from (fenced(code, "python") for code in islice(shown, 1))

@@ -87,11 +87,15 @@ async def ask_parsed(
     try:
         return parse(text)
     except ReplyError as error:
-        wanted = "with the JSON" if form else "in the form"
-        complaint = f"That reply could not be used: {error.message} Reply again, {wanted} asked for and nothing else."
-    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
-    added = Message("assistant", quoted or "(empty)"), Message("user", complaint)
+        added = _complaint(text, error.message, "with the JSON" if form else "in the form")
     return parse((await _request_reply(run, replace(request, messages=(*request.messages, *added)))).text)
+
+
+def _complaint(text: str, problem: str, wanted: str) -> tuple[Message, Message]:
+    """Return the messages that send an unusable reply back, so that the next request is not the same one again."""
+    quoted = text if len(text) <= _LONGEST_QUOTED else f"{text[:_LONGEST_QUOTED]}\n... (cut off)"
+    complaint = f"That reply could not be used: {problem} Reply again, {wanted} asked for and nothing else."
+    return Message("assistant", quoted or "(empty)"), Message("user", complaint)
 
 
 async def ask_text(run: Run, step: Step, inputs: Inputs, *, subject: str = "") -> str:
@@ -103,9 +107,12 @@ async def ask_text(run: Run, step: Step, inputs: Inputs, *, subject: str = "") -
 
 
 async def ask_code(
-    run: Run, step: Step, inputs: CodeInputs, *, subject: str, n: int = 1
+    run: Run, step: Step, inputs: CodeInputs, *, subject: str, n: int = 1, unusable: Draft | None = None
 ) -> AsyncGenerator[Draft, None]:
-    """Yield up to `n` drafts, each as soon as its reply is complete and all of its look-ups are answered."""
+    """Yield up to `n` drafts, each as soon as its reply is complete and all of its look-ups are answered.
+
+    `unusable` is an earlier reply to the same inputs, which is sent along with what was wrong with it.
+    """
     sampling = Sampling(run.settings.temperature, run.settings.top_p, n=n)
     request = _build_request(run, step, inputs, subject, sampling, None)
     lookups = 0 if run.retrieval.inline_lookups else _affordable_lookups(run, request)
@@ -115,6 +122,10 @@ async def ask_code(
         assert isinstance(request.inputs, CodeInputs)
         messages = render(step, replace(request.inputs, lookups=lookups))
         request = replace(request, messages=messages, tools=TOOLS)
+    if unusable:
+        problem = unusable.problem or "it is not a program."
+        added = _complaint(unusable.code, f"{problem.rstrip('.')}.", "in the form")
+        request = replace(request, messages=(*request.messages, *added))
     async with aclosing(merge_streams([partial(_produce_drafts, run, request, lookups)])) as drafts:
         async for draft in drafts:
             yield draft

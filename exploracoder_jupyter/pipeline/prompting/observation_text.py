@@ -109,6 +109,15 @@ def _report(error: ErrorInfo) -> str:
     return report if message else f"{error.headline}\n{rest}".strip()
 
 
+def format_error(item: Experience) -> str:
+    """Render the error of a cell in brief: its type and message, and the line of the cell that raised it, if known."""
+    error = item.observation.error
+    if error is None:
+        return f"- {item.observation.note or item.observation.status}"
+    place = next((line.strip() for line in error.report.splitlines() if " of the cell" in line), "")
+    return "\n  ".join(filter(None, (f"- {error.headline}", place)))
+
+
 def _note(observation: Observation, room: int) -> str:
     known = observation.error is not None and observation.note in _report(observation.error)
     return "" if known else shorten(observation.note, room)

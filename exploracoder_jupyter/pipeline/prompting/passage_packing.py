@@ -16,6 +16,7 @@ from exploracoder_jupyter.core.types import ApiDoc, Passage
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 from exploracoder_jupyter.pipeline.prompting.api_description import (
     describe_in_full,
+    members_line,
     strip_whitespace,
     summary_line,
     truncate,
@@ -112,15 +113,18 @@ def _passages(passages: Sequence[Passage], room: int) -> str:
 
 def _docs(apis: Sequence[ApiDoc], first: Collection[str], room: int) -> str:
     """Render one line for each API that fits, then expand them in order, at length those with paths in `first`."""
+    listed = {api.path for api in apis}
+    members = [members_line(api, listed) for api in apis]
     parts: list[str] = []
-    for api in apis:
-        line = summary_line(api)
+    for api, inside in zip(apis, members, strict=True):
+        line = "\n".join(filter(None, (summary_line(api), inside)))
         if len(line) > room:
             break
         parts.append(line)
         room -= len(line) + 2
     for rank, api in enumerate(apis[: len(parts)]):
-        whole = describe_in_full(api, _LONG if rank < _IN_FULL or api.path in first else _BRIEF)
+        most = _LONG if rank < _IN_FULL or api.path in first else _BRIEF
+        whole = "\n".join(filter(None, (describe_in_full(api, most), members[rank])))
         if len(whole) - len(parts[rank]) <= room:
             room -= len(whole) - len(parts[rank])
             parts[rank] = whole

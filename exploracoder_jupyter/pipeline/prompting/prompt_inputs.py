@@ -44,8 +44,6 @@ class PlanInputs:
     """APIs found for the task, to be listed."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were tried before, the latest last."""
-    may_be_empty: bool = False
-    """Whether the plan may be empty: the latest of these programs ran."""
     online: bool = False
     """Whether the plan states for which subtasks the web is searched."""
     context_tokens: int = 4000
@@ -97,6 +95,8 @@ class ProposeInputs:
     """Whether the model may reply that the experience already shows the subtask's result."""
     attempts: tuple[Experience, ...] = ()
     """Whole programs that were tried before the exploration."""
+    failures: tuple[Experience, ...] = ()
+    """Cells for earlier subtasks that failed beside others that ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,8 @@ class StrategyInputs:
     """What the model wrote earlier in the run, such as thoughts and reflections, in order."""
     rounds_left: int = 0
     """How many more steps or rounds the strategy allows."""
+    checked: bool = False
+    """Whether a check decides about the program, so that no example of the model's own has to run."""
     lookups: int = 0
     context_tokens: int = 4000
 

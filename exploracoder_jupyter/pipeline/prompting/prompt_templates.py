@@ -61,7 +61,9 @@ def _environment(package: str) -> SandboxedEnvironment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    environment.filters.update(packed=pack, table=api_table, tell=format_experience, shorten=shorten, quoted=quote)
+    environment.filters.update(
+        packed=pack, table=api_table, tell=format_experience, errors=format_errors, shorten=shorten, quoted=quote
+    )
     environment.filters.update(shorten_code=shorten_code)
     environment.filters.update(names_of_check=unmentioned_names, objection=find_objection)
     return environment
@@ -75,3 +77,8 @@ def api_table(apis: Sequence[ApiDoc]) -> str:
 def format_experience(experience: Iterable[Experience], most: int) -> str:
     """Render cells in about `most` characters, each quoted by itself: its marks stay when another one follows later."""
     return "\n\n".join(map(quote, observation_text.format_cells(experience, most)))
+
+
+def format_errors(experience: Iterable[Experience]) -> str:
+    """Render the error of each cell on one or two lines, quoted: what it was, and the line that raised it."""
+    return quote("\n".join(map(observation_text.format_error, experience)))

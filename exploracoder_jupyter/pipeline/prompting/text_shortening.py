@@ -5,10 +5,12 @@ What fits is never cut, and nothing is left out that is shorter than the note in
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import accumulate
 from typing import Final
 
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
 
 _GRAMMAR: Final = re.compile(
@@ -49,16 +51,42 @@ def shorten(text: str, most: int) -> str:
 
 @heuristic("shortening code", lambda code, most: _head_and_tail(code, most))
 def shorten_code(code: str, most: int) -> str:
-    """Return head and tail of the code in about `most` characters, in whole lines, with a comment about the rest."""
+    """Return head and tail of the code in about `most` characters, with a comment about the rest.
+
+    It is cut between statements, or between lines where it cannot be parsed or that would leave nothing.
+    """
     lines = code.splitlines()
     if len(code) <= most:
         return code
     head, tail = _fitting(lines, most * 2 // 3), _fitting(lines[::-1], most // 3)
+    starts = _statement_starts(code)
+    head = max((line for line in starts if 0 < line <= head), default=head)
+    tail = len(lines) - min((line for line in starts if line >= len(lines) - tail), default=len(lines) - tail)
     left = lines[head : len(lines) - tail]
     note = f"# ... ({len(left)} lines left out) ..."
     if sum(len(line) + 1 for line in left) <= len(note):
         return code
     return "\n".join([*lines[:head], note, *lines[len(lines) - tail :]])
+
+
+def shorten_example(code: str, name: str, most: int) -> str:
+    """Return an example in at most `most` characters: whole, or its statements up to the one that calls this name.
+
+    Empty if that does not fit, because what comes before a call does not show how it is made.
+    """
+    if len(code) <= most:
+        return code
+    lines, body = code.splitlines(), parse_python(code).body
+    calls = (one for one in body if re.search(rf"\b{re.escape(name)}\(", ast.unparse(one)))
+    end = next((one.end_lineno or one.lineno for one in calls), 0)
+    short = "\n".join([*lines[:end], "# ..."])
+    return short if end and len(short) <= most else ""
+
+
+def _statement_starts(code: str) -> list[int]:
+    """Return the numbers of the lines at which a statement begins, from 0; none if the code cannot be parsed."""
+    statements = (node for node in ast.walk(parse_python(code)) if isinstance(node, ast.stmt))
+    return [min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))]) - 1 for node in statements]
 
 
 def _fitting(lines: list[str], most: int) -> int:
@@ -68,7 +96,7 @@ def _fitting(lines: list[str], most: int) -> int:
 
 
 def _head_and_tail(text: str, most: int) -> str:
-    """Return both ends of a text, in whole lines where that leaves at least half of each."""
+    """Return both ends of a text, in whole lines where that leaves at least half of each, and no part of a doctest."""
     if len(text) <= most:
         return text
     head, tail = text[: most * 2 // 3], text[len(text) - most // 3 :]
@@ -76,6 +104,10 @@ def _head_and_tail(text: str, most: int) -> str:
         head = head[:end]
     if 0 <= (start := tail.find("\n")) < len(tail) // 2:
         tail = tail[start + 1 :]
+    if ">>>" in head[(start := head.rfind("\n\n")) :] and not text.startswith("\n\n", len(head)) and start > 0:
+        head = head[:start]
+    if ">>>" in tail.partition("\n\n")[0] and "\n\n" in tail:
+        tail = tail.partition("\n\n")[2]
     missing = len(text) - len(head) - len(tail)
     note = _note(missing)
     return text if missing <= len(note) else f"{head}\n{note}\n{tail}"

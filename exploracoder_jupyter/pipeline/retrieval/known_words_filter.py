@@ -23,11 +23,8 @@ _PLAIN: Final = re.compile(r"(?<![\w.'\"`])[a-z]{2,}(?![\w'\"`(=])")
 
 @heuristic("filtering search queries", lambda run, queries: [""] * len(queries))
 def filter_queries(run: Run, queries: Sequence[str]) -> list[str]:
-    """Return the model's queries reduced to the words that may be sent; empty if nothing is left.
-
-    If a folder of saved pages is searched, nothing is sent, so the queries stay unchanged.
-    """
-    if run.retrieval.web == "folder" or not any(queries):
+    """Return the model's queries reduced to the words that may be sent; empty if nothing is left."""
+    if not any(queries):
         return list(queries)
     texts = (run.knowledge.overview().text, *(api.description for api in run.knowledge.apis))
     documented = {word for text in texts for word in _PLAIN.findall(text)}

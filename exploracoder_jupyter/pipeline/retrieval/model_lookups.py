@@ -28,6 +28,7 @@ from exploracoder_jupyter.pipeline.prompting.quoting import quote
 from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 from exploracoder_jupyter.pipeline.prompting.tool_call_text import SEARCH
+from exploracoder_jupyter.pipeline.retrieval.named_apis import resolve_path
 from exploracoder_jupyter.pipeline.step_context import Run
 from exploracoder_jupyter.text.markup_escaping import fenced
 
@@ -115,7 +116,7 @@ class ApiLookups:
         if tool not in {known.name for known in TOOLS}:
             return f"There is no tool {tool!r}; there are {', '.join(known.name for known in TOOLS)}."
         path = match.group().rstrip(".") if (match := _PATH.search(wanted)) else wanted
-        api = self._resolve(path)
+        api = resolve_path(self.run.knowledge, path)
         if api is None:
             return f"There is no API {path!r}. {self._suggest_names(path)}"
         self._remember([api])
@@ -136,18 +137,8 @@ class ApiLookups:
             return f"There is no example of {api.path}. Its signature:\n{quote(_signature(api))}"
         return quote(shorten("\n\n".join(map(_code_block, found)), _LONGEST_EXAMPLES))
 
-    def _resolve(self, path: str) -> ApiDoc | None:
-        """Resolve a path to an API, also with an import alias for the library, or without the leading parts."""
-        knowledge = self.run.knowledge
-        rest = path.partition(".")[2]
-        known = knowledge.lookup(path) or next(
-            filter(None, (knowledge.lookup(f"{library.name}.{rest}") for library in knowledge.libraries if rest)), None
-        )
-        ending = [api for api in knowledge.apis if api.path.endswith(f".{path}")] if not known else []
-        return known or min(ending, key=lambda api: len(api.path), default=None)
-
     async def _search(self, query: str) -> str:
-        named = self._resolve(query) if _PATH.fullmatch(query) else None
+        named = resolve_path(self.run.knowledge, query) if _PATH.fullmatch(query) else None
         found = [item.api for item in await self.run.knowledge.search(query, _MOST_FOUND)]
         apis = [*([named] if named else []), *(api for api in found if api != named)]
         if not apis:

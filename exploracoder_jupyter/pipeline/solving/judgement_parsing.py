@@ -80,7 +80,7 @@ def parse_judgement(text: str, ids: Sequence[str]) -> tuple[Judgement, str | Non
 
 
 def _program(text: str) -> str | None:
-    """Return the longest Python block, since a shorter one quotes a part. A lone verdict word is no program."""
+    """Return the longest Python block, since a shorter one quotes a part. A lone verdict word is not a program."""
     found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
     marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
     if not marked:

@@ -13,8 +13,17 @@ from typing import TypeVar
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged
-from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed
-from exploracoder_jupyter.core.types import Candidate, Experience, InputRun, InventedInput, Observation, Subtask, Usage
+from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed, Notice
+from exploracoder_jupyter.core.types import (
+    Candidate,
+    Experience,
+    InputRun,
+    Introduction,
+    InventedInput,
+    Observation,
+    Subtask,
+    Usage,
+)
 from exploracoder_jupyter.pipeline.async_task_groups import task_group
 from exploracoder_jupyter.pipeline.branch_operations import (
     MOST_CHANGES,
@@ -28,10 +37,13 @@ from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis
 from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
+from exploracoder_jupyter.pipeline.solving.quoted_code import quoted_failing_code
+from exploracoder_jupyter.pipeline.solving.shown_evidence import show_named_variables, shows_something
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 from exploracoder_jupyter.pipeline.step_context import Run, State
 
 SOLUTION = Subtask("solution", "The whole task")
+_QUOTED = replace(SOLUTION, title="The code that the task quotes")
 EXAMPLE = replace(SOLUTION, title="An example, after that program")
 RunCode = Callable[[str], Awaitable[Observation]]
 _T = TypeVar("_T")
@@ -92,6 +104,30 @@ async def passes_without_solution(run: Run, check: CheckCode) -> bool:
         await close_branches([branch])
 
 
+async def run_quoted_code(run: Run) -> tuple[Experience, ...]:
+    """Run the code that the task quotes as failing; return it with its error, or nothing where it does not fail."""
+    code = quoted_failing_code(run.task)
+    if not code:
+        return ()
+    run.meter.check(executions=1)
+    try:
+        [branch] = await run.root.fork(1)
+    except BranchingChanged:  # the first program will raise the same
+        return ()
+    try:
+        observation = accept_own_end(await _step(run, branch, code))
+    except BranchingChanged:
+        return ()
+    finally:
+        await close_branches([branch])
+    if observation.status != "error" or observation.error is None:
+        return ()
+    candidate = Candidate(f"s{run.agenda.next_number(SOLUTION.id)}", SOLUTION.id, code)
+    run.emit(Notice(f"The code that the task quotes was run first: {observation.error.headline}"))
+    run.emit(CandidateProposed(candidate))
+    return (_record(run, State(Introduction(""), run.root), _QUOTED, candidate, observation),)
+
+
 async def try_inputs(run: Run, program: str, inputs: Sequence[InventedInput]) -> tuple[InputRun, ...]:
     """Run the program on each input, each in its own branch."""
     results = await _retry_on_branching_change(run, partial(_run_on_inputs, run, program, inputs))
@@ -122,10 +158,20 @@ async def _run_solution(
             return (await _inspect(step, observation, inspection),)
         await keep_files(run, branch)
         if example is None:
-            return (observation,)
+            checked = check is not None and check.demands == "check"
+            return (observation if checked or run.as_published else await _show_named(run, step, observation),)
         return observation, await _inspect(step, accept_own_end(await step(example.code)), inspection)
     finally:
         await close_branches([branch])
+
+
+async def _show_named(run: Run, step: RunCode, observation: Observation) -> Observation:
+    """Add what the variables that the task names hold, where the program itself showed nothing of its result."""
+    code = "" if shows_something(run.task, observation) else show_named_variables(run.task)
+    if not code:
+        return observation
+    seen = await step(code)
+    return replace(observation, text=seen.text, schema=seen.schema) if seen.ran else observation
 
 
 async def _inspect(step: RunCode, observation: Observation, inspection: str) -> Observation:

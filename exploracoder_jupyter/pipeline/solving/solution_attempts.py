@@ -36,6 +36,7 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, raise_if_canc
 UNCHANGED: Final = "unchanged"
 """What the model replies where the latest program needs no repair, as the prompts require it."""
 _MOST_REPEATED: Final = 2
+_REPEATS: Final = "it is a program that was tried before."
 _NOTHING = {
     True: "The offline model found no documented calls that do all that the task names.",
     False: "The model gave no program that could be run.",
@@ -61,6 +62,8 @@ class SolutionAttempts:
     proposed: int = 0
     repeated: int = 0
     """How many of the latest proposals were the same as earlier ones."""
+    repetition: Draft | None = None
+    """The latest proposal if it was: the next request says so, because nothing else in it has changed."""
 
     @classmethod
     async def begin(cls, run: Run, state: State | None = None) -> Self:
@@ -107,10 +110,12 @@ class SolutionAttempts:
         """Return the model's reply; `None` if two replies are not usable."""
         self.run.root.expect(1)
         subject = self.tried[-1].candidate.id if self.tried else SOLUTION.id
+        draft = None if self.run.as_published else self.repetition
         for _ in range(2):
-            drafts = [draft async for draft in ask_code(self.run, step, inputs, subject=subject)]
-            if drafts and usable(drafts[0]):
-                return drafts[0]
+            drafts = [item async for item in ask_code(self.run, step, inputs, subject=subject, unusable=draft)]
+            draft = drafts[0] if drafts else None
+            if draft and usable(draft):
+                return draft
         return None
 
     def _leaves_unchanged(self, draft: Draft) -> bool:
@@ -129,6 +134,7 @@ class SolutionAttempts:
         self.run.emit(CandidateProposed(candidate))
         self.proposed += 1
         self.repeated = self.repeated + 1 if candidate.duplicate_of else 0
+        self.repetition = Draft(draft.code, _REPEATS) if candidate.duplicate_of else None
         return candidate
 
     def ran_before(self, candidate: Candidate) -> Experience | None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from exploracoder_jupyter.core.events import CandidateSelected
-from exploracoder_jupyter.core.types import Candidate, Experience, Selection, Verdict
+from exploracoder_jupyter.core.types import Candidate, Experience
+from exploracoder_jupyter.pipeline.exploring.dependency_slice import join_cells, names_in, unbound_names
+from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RepairInputs, SolveInputs
 from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
 from exploracoder_jupyter.pipeline.retrieval.api_recommendation import recommend_globally
 from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for_task
-from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult, accept_tested_solution, to_solution
+from exploracoder_jupyter.pipeline.solution_verdict import RunResult, accept_tested_solution
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test, refine_solution
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
 from exploracoder_jupyter.pipeline.solving.solution_attempts import SolutionAttempts
@@ -24,20 +24,13 @@ from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
 
 _SHARE_AFTER_SUCCESS: Final = 0.6
 """Part of the token budget for documentation that the solution gets if every subtask ran: the cells show the calls."""
-_NOTHING_LEFT = (
-    "The solution ran, and the model found by its output that it does the task; nothing else checked it. Give a check "
-    "with --check, or explore it step by step with --effort explore."
-)
-_NOTHING_SHOWN = (
-    "The solution ran and showed nothing; the model found nothing left to do. Give a check with --check, or explore it "
-    "step by step with --effort explore."
-)
-_LEFT_REASONS = ("ran in a clean branch", "its output shows what the task asks, in the model's judgement")
 
 
 async def solve(run: Run, state: State) -> RunResult:
     """Try solutions, each repaired from the previous ones, until one passes or the rounds are used up."""
     attempts = await SolutionAttempts.begin(run, state)
+    if joined := await _try_joined_cells(attempts):
+        return await accept_or_test(attempts, joined)
     paths = dict.fromkeys(path for item in state.experience for path in item.apis)
     explored = tuple(api for api in map(run.knowledge.lookup, paths) if api)  # A_CoAE
     apis = merge_apis(explored, await recommend_globally(run, state))
@@ -46,17 +39,28 @@ async def solve(run: Run, state: State) -> RunResult:
     return await repair_until_accepted(attempts, search)
 
 
-async def accept_tried_program(run: Run) -> RunResult:
-    """Return the result with the program that was tried before exploring and left nothing to explore."""
-    program = run.progress.attempts[-1]
-    if can_test(run):
-        return await accept_or_test(await SolutionAttempts.begin(run), program)
-    shown = any(item.observation.text.strip() for item in run.progress.seen or (program,))
-    result = RunResult(to_solution(program), Verdict("unchecked", _NOTHING_LEFT if shown else _NOTHING_SHOWN))
-    reasons = _LEFT_REASONS if shown else _LEFT_REASONS[:1]
-    run.emit(CandidateSelected(Selection(SOLUTION.id, program.candidate.id, reasons)))
-    await store_snippets(run, (), result)
-    return result
+async def _try_joined_cells(attempts: SolutionAttempts) -> Experience | None:
+    """Return the explored cells as one program if it passes a check that can fail; no model is asked for that.
+
+    Where it fails, the model writes the first program as usual: it has seen the cells.
+    """
+    run, check, code = attempts.run, attempts.check, join_cells(attempts.state.experience)
+    if run.asks_always or not (code and check and attempts.checked.proves):
+        return None
+    given = {*run.task.uses, *names_in(run.task.setup).bound}
+    missing = unbound_names(f"{code}\n{check.before}\n{check.code}")
+    if missing is None or missing - given:  # the check reads what no cell defines
+        return None
+    tried, proposed, refuted = [*attempts.tried], attempts.proposed, run.progress.refuted
+    candidate = attempts.add(Draft(code))
+    if candidate.duplicate_of:
+        attempts.repeated, attempts.repetition = 0, None  # it is not the model's
+        return None
+    attempt = await attempts.execute(candidate)
+    if attempt.observation.ran:
+        return attempt
+    attempts.tried, attempts.proposed, run.progress.refuted = tried, proposed, refuted  # no cell is wrong by itself
+    return None
 
 
 async def repair_until_accepted(attempts: SolutionAttempts, search: Search) -> RunResult:

@@ -280,7 +280,7 @@ def _call_before(text: str, task: Task, values: Mapping[str, str]) -> str:
             node = node.value
         if whole and isinstance(node, ast.Call):
             own = {name.id for call in ast.walk(whole) if isinstance(call, ast.Call) for name in _names(call.func)}
-            # It reads no name but its own and known ones: `f(n)` in a definition is no example.
+            # It reads no name but its own and known ones: `f(n)` in a definition is not an example.
             if {name.id for name in _names(whole)} <= own | {*task.uses, *dir(builtins), *_ALIASES}:
                 return part
     return ""

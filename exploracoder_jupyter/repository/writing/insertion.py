@@ -188,7 +188,7 @@ def _method_text(target: Target, code: str, wanted: Sequence[Definition]) -> str
 
 
 def _rows_in_strings(language: Language, code: str) -> frozenset[int]:
-    """Return the rows that begin inside a string, which is no docstring: other white space would change its value."""
+    """Return the rows that begin inside a string other than a docstring: other white space would change its value."""
     nodes = walk(_root(language, code))
     strings = (node for node in nodes if node.type.startswith("string") and not _in_docstring(node))
     return frozenset(row for node in strings for row in range(node.start_point.row + 1, node.end_point.row + 1))

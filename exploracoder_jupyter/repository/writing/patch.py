@@ -61,7 +61,7 @@ def make_patch(path: str, before: str | None, after: str) -> str:
 
 
 def parse_patch(text: str) -> list[FilePatch]:
-    """Return the file changes of a patch that `make_patch` made; UsageError if it is no such patch."""
+    """Return the file changes of a patch that `make_patch` made; UsageError if it is not such a patch."""
     starts = list(_FILE.finditer(text))
     ends = [*(match.start() for match in starts), len(text)][1:]
     found = [_file_patch(match["path"], text[match.end() : end]) for match, end in zip(starts, ends, strict=True)]

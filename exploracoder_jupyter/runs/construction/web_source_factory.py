@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.configuration.web_settings import WEB_REMEDY, web_key
-from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.configuration.web_settings import web_key
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.pipeline.ports import Source
 from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
@@ -30,7 +29,6 @@ async def open_web_source(context: SourceContext) -> Source | None:
     """Create the web source; `None` if it is off.
 
     Raises:
-        UsageError: the folder of saved pages does not exist.
         MissingRequirement: a required package is not installed.
     """
     settings, clean = context.settings.retrieval, context.clean
@@ -44,17 +42,11 @@ async def open_web_source(context: SourceContext) -> Source | None:
     from exploracoder_jupyter.web.fetching.http_client import HttpClient
     from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
     from exploracoder_jupyter.web.fetching.web_cache import WebCache
-    from exploracoder_jupyter.web.saved_pages import SavedPages
     from exploracoder_jupyter.web.web_source import WebSource
 
     def warn(sentence: str) -> None:
         context.emit(Notice(sentence, "warning"))
 
-    if settings.web == "folder":
-        pages = SavedPages(_resolve_folder(settings.web_address, context.workdir))
-        pages.prepare()
-        context.emit(Notice(f"Saved pages in {settings.web_address} are searched instead of the web."))
-        return WebSource(pages.find, pages.read, None, name="folder", say=warn, clean=clean)
     http = await context.stack.enter_async_context(HttpClient())
     find, name = _choose_engine(settings, http)
     pages_cache = WebCache(cache_folder())
@@ -86,13 +78,3 @@ def _check_installed(package: str, doing: str) -> None:
             f"{doing} needs the package {package}, which is not installed.",
             remedy="Install it with `pip install 'exploracoder-jupyter[web]'`.",
         )
-
-
-def _resolve_folder(address: str | None, workdir: Path) -> Path:
-    try:
-        folder = workdir / Path(address or "").expanduser()
-        if folder.is_dir():
-            return folder
-    except (RuntimeError, OSError):  # no such user, no permission, or the name is too long
-        pass
-    raise UsageError(f"There is no folder {address!r} of saved pages to search.", remedy=WEB_REMEDY)

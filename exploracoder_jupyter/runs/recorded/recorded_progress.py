@@ -8,7 +8,7 @@ from dataclasses import replace
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import CandidateProposed, ModelCalled, PlanMade, Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section
-from exploracoder_jupyter.core.types import Exchange, Passage, ScoredApi
+from exploracoder_jupyter.core.types import Exchange, Experience, Passage, ScoredApi
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
 from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code
 from exploracoder_jupyter.pipeline.run_plan import CHANGED_BY_USER, CHOSEN_BY_USER
@@ -189,4 +189,9 @@ def _with_search_results(section: Section, progress: CarriedSubtask) -> CarriedS
         apis=tuple(ScoredApi(api, 0.0) for api in section.apis),
         retrieved=tuple(dict.fromkeys([*found, *(api.path for api in section.apis)])),
         passages=tuple(passages),
+        failures=tuple(
+            Experience(section.subtask, one.candidate, one.observation, one.apis)
+            for one in section.ordered
+            if one.observation and not one.observation.ran and one.candidate.code != progress.code
+        ),
     )

@@ -36,8 +36,12 @@ from exploracoder_jupyter.runs.trace_lock import is_active
 from exploracoder_jupyter.trace import find_problems
 from exploracoder_jupyter.trace.edit_detection import find_edited_cells
 from exploracoder_jupyter.trace.recorded_executions import Execution, executions
-from exploracoder_jupyter.trace.storage.migration import newer_version_message, version_of
-from exploracoder_jupyter.trace.storage.stored_records import read_records, run_metadata
+from exploracoder_jupyter.trace.storage.stored_records import (
+    newer_version_message,
+    read_records,
+    run_metadata,
+    version_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def read_subject(path: Path) -> Subject:
         UsageError: it is not a trace, is of a later version, or nothing was executed in its run.
     """
     active, content, saved = is_active(path), b"", list[Record]()
-    with suppress(OSError, ValueError, RecursionError):  # read once, because an active run replaces the file
+    with suppress(OSError, ValueError, RecursionError, UsageError):  # read once: an active run replaces the file
         content = path.read_bytes()
         saved = read_records(json.loads(content))  # of a run that was cut off, its journal has more
     notebook = parse_notebook(content)

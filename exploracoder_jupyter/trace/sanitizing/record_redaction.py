@@ -24,7 +24,7 @@ _FILE_SIGNATURES = (b"\x89PNG", b"\xff\xd8", b"GIF8", b"RIFF", b"BM", b"%PDF")
 """Signatures of the files that outputs contain in base64."""
 
 _MAX_DEPTH = 100
-"""Maximum nesting, because JSON readers fail at some depth; deeper output is of no use."""
+"""Maximum nesting, because JSON readers fail at some depth; deeper output is useless."""
 
 _KINDS_OF_OUTPUT = frozenset({"stream", "display_data", "execute_result", "error"})
 

@@ -1,1 +1,1 @@
-"""How a trace is stored: journal, records, deduplication, size limits, migration and validation."""
+"""How a trace is stored: journal, packed records, size limits and validation."""

@@ -17,8 +17,7 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.core.events import Record, SubtaskFinished, dump
 from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
-from exploracoder_jupyter.trace.storage.migration import version_of
-from exploracoder_jupyter.trace.storage.stored_records import parse_records
+from exploracoder_jupyter.trace.storage.stored_records import parse_records, version_of
 
 _HEAD = json.dumps({"schema_version": SCHEMA_VERSION}).encode() + b"\n"
 

@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, islice
 from typing import Any, Final
 
 import nbformat
@@ -13,26 +14,19 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 from nbformat import NotebookNode
 
+from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.trace.cells.escaped_text import clip
-from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION, schema
-from exploracoder_jupyter.trace.storage.migration import migrate, newer_version_message, version_of
-from exploracoder_jupyter.trace.storage.shared_content import inline_content
+from exploracoder_jupyter.trace.metadata_namespace import schema
+from exploracoder_jupyter.trace.storage.stored_records import newer_version_message, unpack_records, version_of
 
 _MAX_PROBLEMS: Final = 20
 _MAX_LENGTH: Final = 300
 
 
 def find_problems(notebook: NotebookNode) -> list[str]:
-    """List the problems of a trace, one sentence each, at most twenty; empty if it is valid.
-
-    Traces of earlier versions are migrated first, as when they are loaded.
-    """
-    found = [*_format_problems(notebook), *_metadata_problems(notebook)]
-    cells = notebook.get("cells")
-    for cell in cells if isinstance(cells, list) else []:
-        if (metadata := _package_metadata(cell)) is not None:
-            found += _format_errors(f"cell {cell.get('id')}", _cell_validator().iter_errors(metadata))
-    return found[:_MAX_PROBLEMS]
+    """List the problems of a trace, one sentence each, at most twenty; empty if it is valid."""
+    found = chain(_format_problems(notebook), _metadata_problems(notebook), _cell_problems(notebook))
+    return [*islice(found, _MAX_PROBLEMS)]
 
 
 def _format_problems(notebook: NotebookNode) -> Iterator[str]:
@@ -41,9 +35,9 @@ def _format_problems(notebook: NotebookNode) -> Iterator[str]:
             warnings.simplefilter("ignore")  # about ids that it adds to cells without one
             nbformat.validate(notebook)
     except nbformat.ValidationError as error:
-        yield f"It is no valid notebook: {_clip(str(error.message))}."
+        yield f"Not a valid notebook: {_clip(str(error.message))}."
     except (AttributeError, AssertionError, TypeError, ValueError, LookupError):  # not a notebook at all
-        yield "It is no valid notebook: its parts are of other kinds."
+        yield "Not a valid notebook."
 
 
 def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:
@@ -53,12 +47,23 @@ def _metadata_problems(notebook: NotebookNode) -> Iterator[str]:
     elif sentence := newer_version_message(version_of(metadata)):
         yield sentence
     else:
-        inline_content(metadata)
-        version, records = version_of(metadata), metadata.get("records")
-        if version != SCHEMA_VERSION and isinstance(records, list):
-            metadata["records"] = migrate(records, version)
-        checked = {**metadata, "schema_version": SCHEMA_VERSION}
-        yield from _format_errors("metadata", _notebook_validator().iter_errors(checked))
+        yield from _format_errors("metadata", _validator("notebook").iter_errors(metadata))
+        yield from _record_problems(metadata["records"]) if "records" in metadata else ()
+
+
+def _cell_problems(notebook: NotebookNode) -> Iterator[str]:
+    cells = notebook.get("cells")
+    for cell in cells if isinstance(cells, list) else []:
+        if (metadata := _package_metadata(cell)) is not None:
+            yield from _format_errors(f"cell {cell.get('id')}", _cell_validator().iter_errors(metadata))
+
+
+def _record_problems(packed: object) -> Iterator[str]:
+    try:
+        for number, record in enumerate(unpack_records(packed)):
+            yield from _format_errors(f"record {number}", _validator("record").iter_errors(record))
+    except UsageError as error:
+        yield error.message
 
 
 def _package_metadata(thing: object) -> Any:
@@ -85,6 +90,6 @@ def _cell_validator() -> Draft202012Validator:
 
 
 @cache
-def _notebook_validator() -> Draft202012Validator:
+def _validator(name: str) -> Draft202012Validator:
     definitions: Any = schema()["$defs"]
-    return Draft202012Validator({**definitions["notebook"], "$defs": definitions})
+    return Draft202012Validator({**definitions[name], "$defs": definitions})

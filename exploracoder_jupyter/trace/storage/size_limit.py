@@ -2,11 +2,12 @@
 
 Code, statuses, errors and short values always stay. Large values are stored in the order in which they arrive until the
 limit is reached; solutions have a separate limit. Each output records which of its values were left out, and their
-sizes.
+sizes. A trace contains what is stored twice: in the records, and in the cells.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -16,12 +17,13 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import CandidateObserved, Record, SolutionTested
 from exploracoder_jupyter.core.types import Observation, Output
 from exploracoder_jupyter.trace.metadata_namespace import NAMESPACE
-from exploracoder_jupyter.trace.storage.deduplication import LARGE, size_of
 
-MAX_SUBTASKS: Final = 40_000_000
+MAX_SUBTASKS: Final = 20_000_000
 """Limit for the large values of subtasks, in characters."""
-MAX_SOLUTIONS: Final = 10_000_000
+MAX_SOLUTIONS: Final = 5_000_000
 """Limit for the large values of solutions, including those on generated inputs."""
+LARGE: Final = 2_000
+"""Minimum length of a large value, in characters."""
 LEFT_OUT: Final = "left_out"
 _END: Final = LARGE // 4
 """Characters that stay at either end of a shortened text."""
@@ -54,7 +56,7 @@ class SizeBudget:
     def _fit_output(self, output: Output, group: str) -> Output:
         match output:
             case {"data": dict(data)}:
-                by_size = sorted((size_of(value), mime) for mime, value in data.items())
+                by_size = sorted((_size_of(value), mime) for mime, value in data.items())
                 omitted: dict[str, JsonValue] = {
                     mime: size for size, mime in by_size if not self._has_room(size, group)
                 }
@@ -116,6 +118,10 @@ def _trim_display(output: Output, recorded: Output) -> Output:
         return output
     ends = {name: value for name, value in recorded_data.items() if name in omitted}
     return {**output, "data": {**{name: value for name, value in data.items() if name not in omitted}, **ends}}
+
+
+def _size_of(value: JsonValue) -> int:
+    return len(value if isinstance(value, str) else json.dumps(value))
 
 
 def _shorten(text: str) -> str:

@@ -1,18 +1,62 @@
-"""Finds the main text of any page: its main element, what trafilatura finds, or the page without its surroundings."""
+"""Extracts the content of a page: questions with their answers, and the main text of any other page.
+
+The main text is the main element, what trafilatura finds, or the page without its surroundings.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 
-from exploracoder_jupyter.text.hidden_content_removal import find_main_element
-from exploracoder_jupyter.text.html_tree import Node
+from exploracoder_jupyter.text.hidden_content_removal import find_main_element, remove_hidden
+from exploracoder_jupyter.text.html_tree import Node, parse_html
+from exploracoder_jupyter.web.reading.page_sections import Section, extract_sections, split_markdown
+from exploracoder_jupyter.web.reading.stack_exchange import is_question_page, parse_api_thread, parse_question_page
+from exploracoder_jupyter.web.web_types import Page
 
+_API = re.compile(r"[a-z_]\w*(?:\.\w+)+")
 _MIN_MAIN_CHARS = 200
 _MAX_HTML_CHARS = 500_000
 _MAX_LINES = 30
 _MIN_SHARE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """The content of a page."""
+
+    title: str
+    sections: tuple[Section, ...]
+    ordered: bool = False
+    """Whether the best sections come first already."""
+
+
+def extract_content(page: Page) -> PageContent:
+    """Extract the visible content of a page. Any text is accepted."""
+    if page.form == "questions":
+        title, found = parse_api_thread(page.text)
+        return PageContent(title, tuple(found), ordered=True)
+    if page.form != "html":
+        found = split_markdown(page.text)
+        return PageContent(next((section.title for section in found if section.title), ""), tuple(found))
+    root = parse_html(page.text)
+    heading = next(root.find_all(tag="title"), None) or next(root.find_all(tag="h1"), None)
+    title = heading.text[:200] if heading else ""
+    remove_hidden(root)
+    if is_question_page(root, page.address):
+        title, found = parse_question_page(root, page.address)
+        return PageContent(title, tuple(found), ordered=True)
+    link = next((node for node in root.walk() if "license" in node.attributes.get("rel", "").split()), None)
+    licence = (link.text or link.attributes.get("href", ""))[:100] if link else ""
+    sections = extract_sections(find_main_content(root), title)
+    return PageContent(title, tuple(replace(one, licence=licence, apis=_named_api(one)) for one in sections))
+
+
+def _named_api(section: Section) -> tuple[str, ...]:
+    return (section.anchor,) if _API.fullmatch(section.anchor) else ()
 
 
 def find_main_content(root: Node) -> Node:

@@ -1,6 +1,7 @@
 """After the run: nothing of the user's is lost, what was explored can go and come back, and nothing runs again."""
 
 import nbformat
+import pytest
 
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, outline, source, text
 from tests.e2e.browser.play import Scene
@@ -68,6 +69,7 @@ def test_cells_run_by_hand_or_edited_survive_removal_and_a_second_run_which_repl
     assert {source(mine), "my_own = 'work'", "also = 'mine'"} <= {source(c) for c in cells}
 
 
+@pytest.mark.full
 def test_a_notebook_that_was_explored_and_saved_is_trusted_when_it_is_opened_again(tab, server, play):
     table = "from IPython.display import HTML, display\ndisplay(HTML('<table><tr><td>a cell</td></tr></table>'))"
     script = play(Scene("Show.", [table, "print('none')"]), solution="print('solved')")

@@ -1,6 +1,8 @@
 """Candidates side by side: with the keyboard alone, for people who see it in any theme or hear it, and when there are
 many."""
 
+import pytest
+
 from tests.e2e.browser.accessibility import BOARD, violations_by_theme
 from tests.e2e.browser.board import Board
 from tests.e2e.browser.lab import candidates, ended, metadata, source, text
@@ -58,7 +60,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
     [selected] = [id for id, one in candidates(notebook.cells()).items() if metadata(one).get("selected")]
     board = opened(tab)
     board.until_focused(selected)
-    assert board.root.get_by_text("Same result: 2 candidates").is_visible()
+    board.root.get_by_text("Same result: 2 candidates").wait_for()
     assert board.order()[:2] == ["1.1", "1.3"]
 
     board.press("Home")
@@ -84,6 +86,7 @@ def test_a_candidate_is_found_edited_run_and_used_with_the_keyboard_alone(tab, s
     assert any("spread around 50" in text(one) for one in candidates(ended).values())
 
 
+@pytest.mark.full
 def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(tab, server, play):
     script = play(*scenes())
     gate = script.hold("propose", SECOND)
@@ -113,6 +116,7 @@ def test_a_board_is_accessible_in_each_theme_and_follows_an_edit_after_the_end(t
     tab.until(lambda: "after the end 70" in board.root.inner_text(), "the board to follow")
 
 
+@pytest.mark.full
 def test_the_keys_reach_each_of_twenty_candidates(tab, server, play):
     snippets = [f"rows = [{n}] * 3\nprint('candidate', {n}, rows)" for n in range(20)]
     script = play(*scenes(snippets))

@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("continuous", "outcome"), [("", "2 skipped"), ("true", "2 errors")])
 def test_without_chromium_the_tests_name_the_remedy_and_fail_only_in_the_continuous_integration(continuous, outcome):
     some = [f"tests/e2e/browser/{name}" for name in ("test_hosts.py", "test_hostile.py")]

@@ -1,5 +1,7 @@
 """The exploration happens in the notebook while one watches."""
 
+import pytest
+
 from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
 from tests.e2e.browser.stories import FIRST, SECOND, cell, start_run, two_scenes
 
@@ -62,6 +64,7 @@ def test_cells_stay_where_they_belong_whatever_the_user_does_meanwhile(tab, serv
     assert not ours(other.cells())
 
 
+@pytest.mark.full
 def test_two_notebooks_explore_at_once_each_in_its_own_place(tab, server, play):
     plays = play(*two_scenes()), play(*two_scenes())
     gates = [script.hold("propose", SECOND) for script in plays]
@@ -125,6 +128,7 @@ def test_a_user_who_types_below_loses_no_key_while_cells_come_and_go(tab, server
     assert before <= set(ids) and {c["id"] for c in ours(cells)} <= set(ids)
 
 
+@pytest.mark.full
 def test_cells_below_a_collapsed_heading_are_not_lost(tab, server, play):
     script = play(*two_scenes())
     gate = script.hold("propose", SECOND)

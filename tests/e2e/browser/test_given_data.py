@@ -62,8 +62,8 @@ def test_data_that_a_task_gives_is_used_and_kept(tab, server, play):
         tab.shot(f"given-{name}")
         notebook.run(notebook.index(solution["id"]))
         dialog = tab.page.locator(".jp-Dialog")
-        dialog.wait_for()
-        assert name in dialog.inner_text() and "total" not in dialog.inner_text()
+        dialog.get_by_text(name).first.wait_for()  # the dialog is there before its text
+        assert "total" not in dialog.inner_text()
         tab.shot(f"given-{name}-question")
         tab.page.keyboard.press("Enter")
         dialog.wait_for(state="detached")
@@ -88,5 +88,5 @@ def test_what_takes_a_pickle_is_asked_about_first(tab, server, play):
     notebook.until_ended()
     (solution,) = of_role(notebook.cells(), "solution")
     assert source(solution) == OF_LEDGER
-    assert "total 3.75" in Card(notebook).root.inner_text()
+    tab.until(lambda: "total 3.75" in Card(notebook).root.inner_text(), "the result")
     assert "UsageError" not in text(notebook.cells()[2])

@@ -56,6 +56,7 @@ def without_extension(server):
     server.page_config(None)
 
 
+@pytest.mark.full
 def test_without_the_extension_there_are_panel_trace_and_solution(without_extension, tabs, server, play):
     tab = tabs()
     script = play(*two_scenes(), solution="print('the solution')")

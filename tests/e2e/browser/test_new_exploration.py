@@ -8,6 +8,7 @@ from tests.e2e.browser.accessibility import SIDEBAR, serious_violations, violati
 from tests.e2e.browser.lab import metadata, of_role, source
 from tests.e2e.browser.play import Scene
 from tests.e2e.browser.stories import start_run, two_scenes
+from tests.unit.trace.views import whole_text
 
 LOAD = "%load_ext exploracoder_jupyter"
 TASK = "Compute the median of [7, 1, 3] and store it in `middle`"
@@ -32,7 +33,7 @@ def test_by_keyboard_alone_from_an_empty_notebook_to_a_finished_exploration(tab,
     tab.shot("entry-form")
     keys.press("ArrowDown")
     keys.press("Enter")
-    assert library.input_value() == "statistics"
+    tab.until(lambda: library.input_value() == "statistics", "the chosen library")
     keys.press("Tab")
     keys.type(TASK)
     keys.press("Tab")
@@ -56,6 +57,7 @@ def suggests(tab, root):
     return root.get_by_role("option", name="statistics").is_visible()
 
 
+@pytest.mark.full
 def test_nothing_serious_is_found_by_axe_in_the_form(tab, server):
     empty(tab, server, "axe.ipynb")
     root = tab.sidebar.open().root
@@ -116,8 +118,9 @@ def test_a_comment_is_explored(tab, server):
     root = tab.sidebar.root
     task = root.get_by_label("Task", exact=True)
     task.wait_for()
-    assert task.input_value() == "Take the median\nof [7, 1, 3]."
-    assert root.get_by_role("combobox", name="Library").input_value() == "statistics"
+    tab.until(lambda: task.input_value() == "Take the median\nof [7, 1, 3].", "the task")
+    library = root.get_by_role("combobox", name="Library")
+    tab.until(lambda: library.input_value() == "statistics", "the library")
 
 
 def test_a_kernel_without_the_extension_is_offered_to_load_it(tab, server):
@@ -140,7 +143,7 @@ def test_a_follow_up_starts_from_the_state_after_the_solution(tab, server, play)
     notebook.until_ended()
     tab.sidebar.open().button("Follow up…").click()
     root = tab.sidebar.root
-    assert "middle = 20" in root.get_by_label("Starts from").input_value()
+    tab.until(lambda: "middle = 20" in root.get_by_label("Starts from").input_value(), "the setup")
     root.get_by_label("Task", exact=True).fill("Double it as `twice`.")
     tab.shot("entry-follow-up")
     then = play(Scene("Double it.", ["twice = middle * 2\nprint(twice)"]), solution="twice = middle * 2", name="then")
@@ -192,5 +195,5 @@ def test_a_model_is_tried_and_configured_and_the_key_is_only_in_the_file(tab, se
     notebook.save()
     stored = tab.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}]) + document.body.outerHTML")
     kept = [*server.root.rglob("*.ipynb"), *(server.root.parent / "workspaces").rglob("*")]
-    assert not any(KEY in path.read_text() for path in kept if path.is_file())
+    assert not any(KEY in whole_text(path) for path in kept if path.is_file())
     assert KEY not in stored and not found

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from tests.e2e.browser.lab import metadata, of_role, text
 from tests.e2e.browser.stories import SECOND, start_run, two_scenes
 from tests.patience import is_over
@@ -9,6 +11,7 @@ from tests.patience import is_over
 OPEN = "() => [...jupyterapp.shell.widgets('main')].map(widget => widget.context?.path)"
 
 
+@pytest.mark.full
 def test_a_notebook_that_is_renamed_and_moved_keeps_the_links_to_its_trace(tab, server, play):
     """Issue 14, item 21: the links were lost until the kernel was restarted."""
     script = play(*two_scenes())
@@ -40,5 +43,5 @@ def test_a_misspelled_library_is_an_error_in_the_same_words_in_cell_and_sidebar(
     announced = tab.sidebar.open().root.get_by_role("alert")
     message = announced.inner_text().removeprefix("Failed. ")
     assert message and message in shown.inner_text()
-    assert "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text()
+    tab.until(lambda: "Failed" in shown.inner_text() and "Failed" in tab.sidebar.text(), "the state")
     assert not of_role(notebook.cells(), "plan") and not metadata(notebook.cells()[1])

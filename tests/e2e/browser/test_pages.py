@@ -1,5 +1,7 @@
 """Reloads, closed tabs and second tabs: the notebook shows the run once and whole."""
 
+import pytest
+
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, ours, source
 from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 
@@ -41,6 +43,7 @@ def test_a_tab_that_is_closed_in_mid_run_finds_the_run_when_it_is_opened_again(t
     tab.open("closed.ipynb").until(lambda cells: ended(cells) and whole(cells), "the cells that the page had missed")
 
 
+@pytest.mark.full
 def test_of_two_tabs_one_inserts_and_the_other_says_so_and_takes_over_when_the_first_is_closed(tabs, server, play):
     first, second = tabs(), tabs()
     script = play(*two_scenes())
@@ -73,6 +76,7 @@ def test_of_two_tabs_one_inserts_and_the_other_says_so_and_takes_over_when_the_f
     there.until(lambda cells: ended(cells) and whole(cells), "the second run in the other tab")
 
 
+@pytest.mark.full
 def test_a_run_whose_cell_was_not_saved_before_a_reload_is_steered_nevertheless(tab, server, play):
     script = play(*two_scenes())
     notebook = tab.open(server.write("unsaved.ipynb", "mine = 1"))

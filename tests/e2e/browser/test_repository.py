@@ -19,7 +19,8 @@ def test_a_patch_is_shown_applied_and_undone(tab, server, play):
     notebook.until_ended()
     card = Card(notebook)
     tab.until(card.button("Apply patch").is_visible, "the button for the patch")
-    assert "+class Cart(Container):" in card.root.inner_text() and contents(repository) == before
+    tab.until(lambda: "+class Cart(Container):" in card.root.inner_text(), "the patch")
+    assert contents(repository) == before
     assert "Run here" not in card.buttons()
     assert not violations_by_theme(tab, ".jp-Explora-panel", "repository")
     card.button("Apply patch").click()

@@ -156,6 +156,7 @@ def nothing_but_the_last(tab, server, watched, place):
     return watched.names == last
 
 
+@pytest.mark.full
 def test_the_server_sees_what_is_shown_as_it_is(tab, page, server, watched):
     notebook = tab.open(server.write("control.ipynb", program(payloads(watched.url, "live-"))))
     notebook.run_and_wait(1)

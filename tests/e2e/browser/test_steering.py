@@ -1,5 +1,7 @@
 """What the user asks for in the sidebar is acknowledged at once and happens, whatever the kernel is busy with."""
 
+import pytest
+
 from tests.e2e.browser.lab import candidates, ended, metadata, of_role, source, text
 from tests.e2e.browser.stories import FIRST, SECOND, start_run, two_scenes
 
@@ -61,6 +63,7 @@ def test_a_subtask_is_skipped_and_retried_with_a_hint(tab, server, play):
     notebook.until_ended()
 
 
+@pytest.mark.full
 def test_controls_work_where_the_subshell_of_jupyterlab_starts_late(tabs, server, play):
     """The page starts one of its own then; it was deleted when the other came, and what was sent to it was lost."""
     tab = tabs()
@@ -142,7 +145,7 @@ def test_the_user_explores_step_by_step_while_a_whole_program_is_tried(tab, serv
     tab.shot("effort-direct")
     tab.sidebar.open().button("Explore step by step").click()
     notebook.until(lambda cells: "selected" in metadata(candidates(cells).get("1.2", {})))
-    assert not tab.sidebar.button("Explore step by step").is_visible()
+    tab.sidebar.button("Explore step by step").wait_for(state="hidden")
     program.open()
     cells = notebook.until_ended()
     assert "You chose to explore." in source(of_role(cells, "plan")[0])

@@ -36,6 +36,7 @@ def test_jupyterlab_lists_it_as_enabled_and_ok_without_node(environment, tmp_pat
     assert "enabled OK (python, exploracoder-jupyter)" in listed(environment / "bin" / "jupyter", PATH=str(tmp_path))
 
 
+@pytest.mark.full
 def test_an_editable_install_has_it_too(tmp_path):
     folder = tmp_path / "environment"
     venv.create(folder, with_pip=True)

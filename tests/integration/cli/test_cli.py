@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
-from tests.integration import command_line
+from tests.integration import command_line, denied
 from tests.json_output import json_result
 from tests.patience import is_over, patience, wait_until
 
@@ -182,6 +182,25 @@ def test_index_and_search_answer(explora):
     found = [row["path"] for row in json_result("search", done.stdout)["results"]]
     assert "statistics.mean" in found
     assert len(found) == 5
+
+
+DENIED = {
+    "nothing": ({}, ("fork", "namespaces: "), None),
+    "namespaces": ({"namespaces": True}, ("fork", "landlock: "), "Whoever starts this container"),
+    "both": ({"namespaces": True, "landlock": True}, ("rerun", "limits "), "Whoever starts this container"),
+}
+
+
+@pytest.mark.skipif(not denied.supported(), reason="nothing can be denied on this system")
+@pytest.mark.parametrize(("given", "expected", "remedy"), DENIED.values(), ids=DENIED)
+def test_the_safest_level_is_taken_and_explained(tmp_path, given, expected, remedy):
+    """Issue 36, item 1: the table of `docs/isolation.md`."""
+    before = denied.prefix(**{"namespaces": False, "landlock": False, **given})
+    done = subprocess.run([*before, *COMMAND, "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    found = json_result("doctor", done.stdout)
+    assert (found["branching"], found["isolation"][: len(expected[1])]) == expected
+    remedies = [problem["remedy"] for problem in found["problems"] if "isolated" in problem["what"]]
+    assert len(remedies) == (remedy is not None) and all(one.startswith(remedy) for one in remedies)
 
 
 def test_the_doctor_starts_a_sibling_and_reports_what_it_found(explora):

@@ -79,7 +79,8 @@ SOURCES = {
         from shop.extras import ribbon, glue
     """,
     "shop/extras/paper.py": "def wrap(it): 'Wrap it.'",
-    "shop/extras/ribbon.py": "def tie(it): 'Tie it.'\nfrom shop._impl import Base, price",
+    "shop/extras/ribbon.py": "def tie(it): 'Tie it.'\nfrom shop._impl import Base, price\n"
+    "import enum\nclass Knot(enum.Enum):\n    'A knot.'\n    BOW = 1\n    LOOP = 2",
     "shop/extras/glue.py": "def stick(it): 'Private: not in __all__ of its package.'",
     "shop/fails.py": "raise SystemExit('no')",
     "shop/tests/__init__.py": "def test_shop(): ...",
@@ -145,6 +146,7 @@ def test_the_public_surface_is_what_users_can_reach(apis):
         "shop.Cart.shelf.fetch": ("method", "(name: str) -> None"),
         "shop.Cart.weight": ("property", ""),
         "shop.Lazy": ("class", "()"),
+        "shop.extras.ribbon.Knot": ("class", ""),
         "shop.extras.ribbon.tie": ("function", "(it)"),
         "shop.extras.wrap": ("function", "(it)"),
         "shop.old_price": ("function", "(item, day=None)"),
@@ -153,6 +155,14 @@ def test_the_public_surface_is_what_users_can_reach(apis):
     }
     assert apis["shop.Cart.setdefault"]["kind"] == "method"
     assert "default" in apis["shop.Cart.setdefault"]["doc"]
+
+
+def test_members_of_other_libraries_are_marked_and_enums_have_values(apis):
+    assert apis["shop.Cart.pop"]["foreign"] and not apis["shop.Cart.add"]["foreign"]
+    assert (
+        apis["shop.extras.ribbon.Knot"]["values"] == ["BOW", "LOOP"]
+        and not apis["shop.extras.ribbon.Knot"]["signature"]
+    )
 
 
 def test_an_object_has_one_row_and_its_other_paths_are_aliases(apis):
@@ -186,7 +196,11 @@ def test_a_facade_shows_what_it_takes_from_its_distribution_only(installed):
 def test_submodules_and_compiled_modules_are_walked(installed):
     _, lines = run(installed, "api_walk", "shop.extras", "math")
     rows = programs.apis(lines)
-    assert {path for path in rows if path.startswith("shop")} == {"shop.extras.wrap", "shop.extras.ribbon.tie"}
+    assert {path for path in rows if path.startswith("shop")} == {
+        "shop.extras.wrap",
+        "shop.extras.ribbon.tie",
+        "shop.extras.ribbon.Knot",
+    }
     assert rows["math.gcd"]["signature"] == "(*integers)"
     assert "logarithm" in rows["math.log"]["doc"]
     assert rows["math.log"]["signature"]

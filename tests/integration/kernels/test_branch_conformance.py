@@ -5,6 +5,7 @@ Each branch that reruns takes a new kernel, seconds of processor time. Therefore
 one branch (`shared`), and what depends on no confinement at one of the two levels that rerun (`at_one_rerun_level`).
 """
 
+import os
 import time
 
 import anyio
@@ -19,6 +20,8 @@ from tests.patience import patience, wait_until_async
 
 SHADOWS = ("queue.py", "random.py", "traitlets.py")
 LIMITS = {"memory_mb": 512, "processes": 40, "file_mb": 20, "copy_mb": 20, "output_kb": 100}
+SLEEP = ["/bin/sleep", str(10**6 + os.getpid())]
+"""A command that no other run of these tests has."""
 SECOND_RERUN_LEVEL = "rerun-limits"
 
 
@@ -197,7 +200,7 @@ async def test_a_timeout_interrupts_and_the_state_lives_on(shared):
 async def test_what_does_not_answer_to_the_interrupt_is_ended_in_time_with_its_daemons(root):
     code = (
         "import signal, subprocess, time\n"
-        "subprocess.Popen(['/bin/sleep', '98765'], start_new_session=True)\n"
+        f"subprocess.Popen({SLEEP}, start_new_session=True)\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\n"
         "time.sleep(9876)"
     )
@@ -290,7 +293,7 @@ async def test_memory_that_forks_share_counts_once(root):
 async def test_what_a_cell_leaves_running_delays_nothing_and_ends_with_its_branch(root):
     code = (
         "import subprocess, threading, time\nt = threading.Thread(target=time.sleep, args=(600,)); t.start()\n"
-        "subprocess.Popen(['/bin/sleep', '98765'], start_new_session=True); print('left')"
+        f"subprocess.Popen({SLEEP}, start_new_session=True); print('left')"
     )
     observation = await run(root, code)
     assert (observation.status, as_shown(observation)) == ("ok", "left")
@@ -305,7 +308,7 @@ async def test_what_a_cell_leaves_running_delays_nothing_and_ends_with_its_branc
 
 async def test_cancelling_a_run_ends_its_processes(root):
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(run, root, "import subprocess; subprocess.run(['/bin/sleep', '98765'])", 60)
+        tasks.start_soon(run, root, f"import subprocess; subprocess.run({SLEEP})", 60)
         await wait_until_async(_sleepers, 20, "the process of the cell")
         tasks.cancel_scope.cancel()
     assert _sleepers() == []
@@ -315,7 +318,7 @@ async def test_cancelling_a_run_ends_its_processes(root):
 def _sleepers():
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["cmdline"] == ["/bin/sleep", "98765"] and process.info["status"] != psutil.STATUS_ZOMBIE:
+        if process.info["cmdline"] == SLEEP and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process.pid)
     return found
 

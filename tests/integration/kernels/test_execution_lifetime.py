@@ -21,6 +21,8 @@ from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from tests.patience import patience, wait_until
 
+SECONDS = str(10**6 + os.getpid())
+"""How long a process sleeps that no other run of these tests has."""
 RUN = """
 import anyio
 from pathlib import Path
@@ -30,7 +32,7 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 async def main():
     async with RerunSiblings(Sandbox(), workdir=Path.cwd()) as siblings:
         root = await siblings.root()
-        code = "import subprocess; subprocess.Popen(['/bin/sleep', '98766'], start_new_session=True)"
+        code = "import subprocess; subprocess.Popen(['/bin/sleep', '<seconds>'], start_new_session=True)"
         print((await root.run(code, timeout=20)).status, flush=True)
         await anyio.sleep(60)
 
@@ -89,12 +91,14 @@ async def test_a_folder_whose_removal_is_cut_off_is_left_to_a_later_run(own_temp
 
 
 def test_siblings_die_with_a_killed_engine(own_temporary, tmp_path):
-    engine = subprocess.Popen([sys.executable, "-c", RUN], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    engine = subprocess.Popen(
+        [sys.executable, "-c", RUN.replace("<seconds>", SECONDS)], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
     with engine:
         assert engine.stdout.readline() == "ok\n"
-        assert commands("98766") != []
+        assert commands(SECONDS) != []
         engine.send_signal(signal.SIGKILL)
-    wait_until(lambda: not (commands(str(own_temporary)) or commands("98766")), 5, "the end of the siblings")
+    wait_until(lambda: not (commands(str(own_temporary)) or commands(SECONDS)), 5, "the end of the siblings")
 
 
 async def test_a_program_of_ours_does_not_see_credentials_beside_the_library(tmp_path):

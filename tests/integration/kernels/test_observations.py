@@ -159,7 +159,7 @@ async def test_displays_of_a_cell_together_are_bounded(branch):
     observation = await run(branch, f"import time\n{code}")
     lines = observation.text.splitlines()
     assert lines.count("Slow") == 20
-    assert lines.count("  (to tell more takes too long)") in (1, 2)
+    assert lines.count("  (summary timed out)") in (1, 2)
 
 
 SURROGATES = {

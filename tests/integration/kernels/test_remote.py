@@ -34,6 +34,8 @@ from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings, 
 from tests.integration.remote_servers import SERVERS, TOKEN, serve
 from tests.patience import patience, wait_until_async
 
+SLEEP = ["/bin/sleep", str(10**6 + os.getpid())]
+"""A command that no other run of these tests has."""
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -241,7 +243,7 @@ async def test_a_death_is_an_observation_though_the_server_restarts_the_kernel(r
 async def test_limits_hold_and_what_cells_leave_running_ends_with_the_kernel(root):
     assert (await run(root, "x = bytearray(10**9)")).error.name == "MemoryError"
     assert (await run(root, "open('big', 'wb').write(bytes(30_000_000))")).error.name == "OSError"
-    await run(root, "import subprocess; subprocess.Popen(['/bin/sleep', '98761'], start_new_session=True)")
+    await run(root, f"import subprocess; subprocess.Popen({SLEEP}, start_new_session=True)")
     assert sleepers() != []
     await root.close()
     assert await soon(lambda: sleepers() == [])
@@ -430,7 +432,7 @@ def test_nothing_of_the_server_library_is_imported_before_it_is_used():
 def sleepers():
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["cmdline"] == ["/bin/sleep", "98761"] and process.info["status"] != psutil.STATUS_ZOMBIE:
+        if process.info["cmdline"] == SLEEP and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process.pid)
     return found
 

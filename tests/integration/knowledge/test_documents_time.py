@@ -34,8 +34,6 @@ BAD = {
     "signatures.txt": "f" + "(" * 100_000,
     "stubs.pyi": "x = " + "(" * 100_000,
     "cells.ipynb": json.dumps({"cells": [{"cell_type": "markdown", "source": "[" * 1_000_000}], "metadata": {}}),
-    "api.json": json.dumps({"openapi": "3.0", "paths": {"/a": {"get": {"summary": "[" * 100_000}}}}),
-    "tags.yaml": "openapi: " + "[" * 50_000,
 }
 
 

@@ -54,7 +54,7 @@ def test_a_run_with_an_endpoint_is_solved_recorded_and_holds_no_secret(endpoint,
     assert summary["status"] == "solved"
     assert summary["model"] == "toy" and summary["files"] == []
     steps = [record.event.exchange.step for record in records if record.event.kind == "model_called"]
-    assert steps == ["plan", "propose", "solve"]
+    assert steps == ["plan", "propose"], "the explored cell passes the check"
     [trace] = (tmp_path / "explorations").glob("*.ipynb")
     text = trace.read_text() + repr(records)
     assert not [planted for planted in (KEY, "hunter2pw") if planted in text]
@@ -157,7 +157,7 @@ def test_a_live_kernel_that_is_required_and_not_there_is_a_sentence(tmp_path):
 
 
 def test_without_values_nothing_that_was_printed_is_sent(endpoint, tmp_path, httpserver):
-    _run(_order(tmp_path, endpoint, share="schema"))
+    _run(_order(tmp_path, endpoint, check=None, share="schema"))
     asked = [
         json.loads(request.data)["messages"] for request, _ in httpserver.log if request.path.endswith("completions")
     ]

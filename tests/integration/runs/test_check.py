@@ -23,6 +23,7 @@ from tests.integration import command_line
 from tests.integration.traces import VARYING, explore, rewrite
 from tests.json_output import json_result
 from tests.patience import patience, wait_until
+from tests.unit.trace.views import facts, pack, unpack
 
 CHECKS = int(os.environ.get("EXPLORA_CHECKS", "1"))
 """How often a trace that varies is checked; more for whoever changes what is compared."""
@@ -99,6 +100,13 @@ def copied(trace, folder):
     return target
 
 
+def with_records(trace, records):
+    notebook = json.loads(trace.read_text())
+    facts(notebook)["records"] = pack(map(json.dumps, records))
+    trace.write_text(json.dumps(notebook))
+    return trace
+
+
 @pytest.fixture
 def copy(steady, tmp_path):
     """A copy of the steady trace, in a folder of its own."""
@@ -109,9 +117,15 @@ def copy(steady, tmp_path):
 def live(plain, tmp_path):
     """A trace of a run that began in a live kernel with a variable `df`."""
     trace = copied(plain, tmp_path)
-    text = trace.read_text().replace("fresh: there is no live kernel", "live: every variable is seen as it is")
-    trace.write_text(text.replace("'ok'", "'ok', df").replace('"ok\\n', '"ok 3\\n'))
-    return trace
+    records = unpack(facts(json.loads(trace.read_text()))["records"])
+    for old, new in (
+        ("fresh: there is no live kernel", "live: every variable is seen as it is"),
+        ("'ok'", "'ok', df"),
+        ('"ok\\n', '"ok 3\\n'),
+    ):
+        trace.write_text(trace.read_text().replace(old, new))
+        records = json.loads(json.dumps(records).replace(old, new))
+    return with_records(trace, records)
 
 
 def test_what_varies_by_itself_is_never_blamed(varying):
@@ -128,11 +142,11 @@ def test_exactly_the_cells_and_records_that_were_edited_in_the_file_are_named(co
     notebook = nbformat.read(copy, 4)
     notebook.cells.append(nbformat.v4.new_code_cell("1 / 0"))  # somebody's own, and passed over
     nbformat.write(notebook, copy)
-    trace = json.loads(copy.read_text())
-    for record in trace["metadata"]["exploracoder_jupyter"]["records"]:
+    records = unpack(facts(json.loads(copy.read_text()))["records"])
+    for record in records:
         if record["event"].get("candidate") == "2.1" and "observation" in record["event"]:
             record["event"]["observation"]["outputs"][0]["text"] = "9\n"
-    copy.write_text(json.dumps(trace))
+    with_records(copy, records)
     report = checked(copy)
     assert unlike(report) == dict.fromkeys(["1.2", "1.3", "2.1", "summary"], "edited")
     assert why(report, "2.1") == ("its record was edited: its re-execution gives what the cell shows: stdout: 9 -> 7")

@@ -9,11 +9,12 @@ from pathlib import Path
 from exploracoder_jupyter.core.configuration.budget_settings import Budget
 from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.core.events import ModelCalled, load
+from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm.replay_model import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
+from exploracoder_jupyter.trace import load
 from tests.patience import patience
 from tests.unit.world import MATH, FewApis, NoSteering, happened
 
@@ -28,7 +29,7 @@ def source(cell):
 
 
 async def test_a_program_that_runs_and_is_wrong_is_corrected_by_what_it_gave(tmp_path):
-    records = [load(json.dumps(record)) for record in NOTES["records"]]
+    records = load(EXAMPLE)
     exchanges = [record.event.exchange for record in records if isinstance(record.event, ModelCalled)]
     events = []
     async with open_siblings(Sandbox(), workdir=tmp_path) as siblings:

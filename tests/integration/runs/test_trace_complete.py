@@ -13,6 +13,7 @@ from exploracoder_jupyter.trace.recorded_executions import executions
 from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted
 from tests.integration.pipeline.test_whole_run import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
+from tests.unit.trace.views import whole_text
 
 
 def traced(order):
@@ -49,7 +50,7 @@ def test_a_trace_holds_what_is_needed_to_repeat_it_without_home_or_key(endpoint,
     retrieved = next(record.event.apis for record in records if record.event.kind == "subtask_started")
     assert retrieved[0].api.path.startswith("statistics.")
     assert executions(records)[0].observation.seconds > 0
-    written = path.read_text()
+    written = whole_text(path)
     assert "~/thesis/data.csv" in written
     assert "mariachen" not in written
     assert KEY not in written

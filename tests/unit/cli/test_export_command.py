@@ -188,7 +188,7 @@ def test_an_export_has_no_run_to_export(trace, capsys):
     assert main(["export", str(trace)]) == 0
     exported = trace.with_name("my run-selected.ipynb")
     facts = nbformat.read(exported, as_version=4).metadata.exploracoder_jupyter
-    assert not {"records", "clock", "trimmed"} & facts.keys()
+    assert not {"records", "trimmed"} & facts.keys()
     assert main(["export", str(exported), "--to", "html"]) == 2
     assert "was exported from a trace, and does not contain the run itself" in capsys.readouterr().err
 

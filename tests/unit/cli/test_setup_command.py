@@ -132,14 +132,30 @@ def test_a_password_in_the_address_stays_where_it_is(server, config, monkeypatch
 
 
 @pytest.mark.parametrize(
-    "text", ['endpoint.model = "a"\n', 'endpoint = {model = "a"}\n', '[endpoint]\nmodel = """\na"""\n', "[endpoint\n"]
+    "text",
+    [
+        'endpoint.model = "a"\n',
+        'endpoint = {model = "a"}\n',
+        '[endpoint]\nmodel = """\na"""\n',
+        '[endpoint]\n# of the house\nmodel = "a"\n[budget]\ntokens = 9\n',
+    ],
 )
-def test_a_file_whose_form_is_unusual_is_refused_and_stays(config, text):
+def test_values_are_changed_in_any_form_of_file(config, text):
     config.parent.mkdir()
     config.write_text(text)
+    before = tomllib.loads(text)
+    write_config({"model": "b"}, section="endpoint")
+    write_config({"api_key": "k"})
+    assert tomllib.loads(config.read_text()) == {**before, "endpoint": {"model": "b"}, "api_key": "k"}
+    assert ("# of the house" in config.read_text()) == ("# of the house" in text)
+
+
+def test_broken_config_file_is_refused_and_stays(config):
+    config.parent.mkdir()
+    config.write_text("[endpoint\n")
     with pytest.raises(UsageError, match="cannot be changed"):
         write_config({"model": "b"}, section="endpoint")
-    assert config.read_text() == text
+    assert config.read_text() == "[endpoint\n"
 
 
 def test_a_link_to_the_config_file_stays_a_link(config, tmp_path):

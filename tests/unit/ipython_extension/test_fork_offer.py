@@ -101,17 +101,34 @@ def refused(kind):
     ],
 )
 def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, settings, expected):
-    monkeypatch.setattr(fork_offer, "_can_confine", lambda: True)
+    monkeypatch.setattr(fork_offer, "_can_confine", lambda _network: True)
     assert (not fork_offer.reason_not_forked(offered, Sandbox(**settings))) is expected
 
 
-@pytest.mark.parametrize("output", ['{"namespaces": "denied"}', "nonsense"])
-def test_where_forks_cannot_be_confined_only_state_live_forks(monkeypatch, output):
-    done = subprocess.CompletedProcess([], 0, stdout=output)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+DENIED = '{{"namespaces": "denied", "landlock": {}}}'
+
+
+@pytest.mark.parametrize(
+    ("output", "bubblewrap", "forks"),
+    [
+        (DENIED.format(6), True, False),
+        (DENIED.format(6), False, True),
+        (DENIED.format(2), False, False),
+        ("nonsense", False, False),
+    ],
+)
+def test_the_safest_way_decides_whether_forks_are_made(monkeypatch, output, bubblewrap, forks):
+    """Issue 36: Landlock confines a fork better than nothing confines a kernel that is started."""
+
+    def run(command, **_):
+        if command[0] == "bwrap" and not bubblewrap:
+            raise FileNotFoundError(command[0])
+        return subprocess.CompletedProcess(command, 0, stdout=output)
+
+    monkeypatch.setattr(subprocess, "run", run)
     fork_offer._can_confine.cache_clear()
     try:
-        assert fork_offer.reason_not_forked(LiveOffer(), Sandbox())
+        assert (not fork_offer.reason_not_forked(LiveOffer(), Sandbox())) is forks
         assert not fork_offer.reason_not_forked(LiveOffer(), Sandbox(state="live"))
     finally:
         fork_offer._can_confine.cache_clear()

@@ -13,7 +13,6 @@ from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
 from exploracoder_jupyter.trace.metadata_namespace import schema
-from exploracoder_jupyter.trace.storage.shared_content import inline_content
 from exploracoder_jupyter.trace.trace_paths import files_path
 from tests.unit.factories import complete_events, recorded
 
@@ -34,7 +33,6 @@ def test_the_trace_names_them_in_words_and_in_its_metadata():
     facts = notebook.metadata.exploracoder_jupyter
     assert facts.files == {"folder": "/notes/explorations/run.files", "names": ["a.csv", "out/b`<b>.png"]}
     metadata = json.loads(json.dumps(facts))
-    inline_content(metadata)
     whole = schema()
     jsonschema.validate(metadata, {**whole["$defs"]["notebook"], "$defs": whole["$defs"]})
 

@@ -256,6 +256,28 @@ def test_what_may_have_been_meant(cells, code, line):
     assert len(found) <= 5
 
 
+def test_members_are_listed_where_no_name_is_similar(cells):
+    failed = cells.fail("nx.Graph().xyzzy")
+    assert failed["nearest"] == []
+    [line] = [line for line in failed["schema"].splitlines() if "networkx.Graph has: " in line]
+    assert line in failed["report"] and "add_edge, " in line and " _" not in line
+
+
+def test_common_verbs_make_no_names_similar(cells):
+    code = "class A:\n    def get_width(self): ...\n    def get_totals(self): ...\nA().get_total"
+    assert [line.partition("(")[0] for line in cells.fail(code)["nearest"]] == ["A.get_totals"]
+    failed = cells.fail(code.replace("A().get_total", "A().get_x"))
+    assert failed["nearest"] == [] and "A has: get_totals, get_width" in failed["report"]
+
+
+def test_an_error_about_a_table_shows_its_columns(cells):
+    failed = cells.fail("df = pd.DataFrame({'price': [1.5], 'n': [2]})\ndf.groupby('city')")
+    assert "  Columns of df: price float64, n int64" in failed["report"].splitlines()
+    assert "  Columns of df: price float64, n int64" in failed["schema"].splitlines()
+    wide = cells.fail("df = pd.DataFrame({f'c{n}': [n] for n in range(99)})\ndf['x']")
+    assert "c29 int64 and 69 more" in wide["report"] and "c30" not in wide["report"]
+
+
 def test_keys_of_a_dictionary_are_shown_in_the_report_only(cells):
     failed = cells.fail("prices = {'coffee': 1}\nprices['cofee']")
     assert "  Keys like it: 'coffee'" in failed["report"].splitlines()

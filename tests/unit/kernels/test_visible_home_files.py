@@ -1,6 +1,7 @@
 """Which files of the user experiments see: what they need, and nothing else of the home folder."""
 
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 
@@ -114,6 +115,29 @@ def test_the_sources_of_editable_packages_are_visible(home):
     record.write_text(json.dumps({"url": (home / "linked").as_uri(), "dir_info": {"editable": True}}))
     workdir = home / WORKDIR
     assert is_visible(look(home, workdir, needed=[home / "lib/python"]), home / "linked/source.py", workdir)
+
+
+@pytest.mark.parametrize("way", ["editable", "import path", "variable"])
+def test_private_files_in_sources_are_hidden(home, way):
+    """Issue 31, items 5 and 7: a package that is imported from a project shows the project."""
+    project = home / "linked"
+    for name in ("id_rsa", ".env", ".venv/lib/python3.11/site-packages/cacert.pem"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("-----BEGIN PRIVATE KEY-----\n")
+    (project / ".git").mkdir()
+    os.mkfifo(project / ".git/fsmonitor")
+    needed, environ = [home / "lib/python"], {}
+    if way == "editable":
+        record = {"url": project.as_uri(), "dir_info": {"editable": True}}
+        (home / "lib/python/own-1.dist-info").mkdir()
+        (home / "lib/python/own-1.dist-info/direct_url.json").write_text(json.dumps(record))
+    elif way == "import path":
+        needed.append(project)
+    else:
+        environ = {"PYTHONPATH": str(project)}
+    files = look(home, home / "project/notebooks", needed=needed, environ=environ)
+    hidden = {path for path in project.rglob("*") if not path.is_dir() and not is_visible(files, path, home)}
+    assert hidden == {project / "id_rsa", project / ".env", project / ".git/fsmonitor"}
 
 
 def test_a_home_that_does_not_exist_is_not_covered(home):

@@ -199,3 +199,32 @@ def test_an_adverb_finds_the_adjective_in_a_name(query, wanted):
     texts |= {"totals": "Sums.", "day_totals": "Sums.", "month_totals": "Sums."}
     index = ApiIndex.build([api(f"q.{name}", text) for name, text in texts.items()])
     assert search(index, query)[0] == wanted
+
+
+def test_every_library_gets_its_share_of_the_places():
+    apis = [api(f"big.sort_{n}", f"Sort the {word} of a cart.") for n, word in enumerate("abcdefgh")]
+    apis += [api("small.walk", "Walk to a cart slowly, by way of the long road."), api("small.stand", "Stand still.")]
+    found = search(ApiIndex.build(apis), "sort a cart with big and small", 4)
+    assert "small.walk" in found and len(found) == 4
+    assert search(ApiIndex.build(apis), "sort a cart with big and small", 9)[-1] != "small.stand"
+
+
+def test_what_no_text_describes_leaves_its_place_to_others_unless_named():
+    apis = (api("m.a.xq_run", ""), api("m.a.Trees.zz", ""), api("m.deeply.hidden.plant", "Put trees into the ground."))
+    index = ApiIndex.build(apis)
+    assert search(index, "a.Trees: trees", 1) == ["m.deeply.hidden.plant"]
+    assert search(index, "zz of trees", 1) == ["m.a.Trees.zz"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        api("m.Frame.total", "Add up the goods.", kind="method", foreign=True),
+        api("m.TotalError", "Add up the goods.", kind="class"),
+        api("m.oxml.total", "Add up the goods."),
+        api("m.CT_Total", "Add up the goods.", kind="class"),
+    ],
+)
+def test_errors_internals_and_what_is_inherited_go_down(other):
+    own = api("m.sub.Frame.total", "Add up the goods.", kind=other.kind)
+    assert search(ApiIndex.build((other, own)), "add up the goods", 1) == [own.path]

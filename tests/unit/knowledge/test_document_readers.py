@@ -265,66 +265,6 @@ def test_an_inventory_names_apis(read):
     assert documents.project == "Acme Kit 3.1" and documents.version == "3.1"
 
 
-OPENAPI = {
-    "openapi": "3.0.0",
-    "info": {"title": "Pets", "version": "1.0", "description": "A store of pets, with all that belongs to them."},
-    "servers": [{"url": "https://pets.example/v1"}],
-    "paths": {
-        "/pets/{id}": {
-            "parameters": [{"$ref": "#/components/parameters/id"}],
-            "get": {
-                "operationId": "getPet",
-                "summary": "Fetch a pet",
-                "parameters": [
-                    {"name": "fields", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}}
-                ],
-                "responses": {
-                    "200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}}
-                },
-            },
-            "put": {
-                "deprecated": True,
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}},
-                },
-            },
-        }
-    },
-    "components": {
-        "parameters": {
-            "id": {"name": "id", "in": "path", "required": True, "description": "which", "schema": {"type": "integer"}}
-        },
-        "schemas": {
-            "Pet": {
-                "type": "object",
-                "required": ["name"],
-                "properties": {"name": {"type": "string"}, "next": {"$ref": "#/x"}},
-            }
-        },
-    },
-}
-
-
-def test_openapi_operations_are_functions(read):
-    found = by_path(read("pets.json", json.dumps(OPENAPI)))
-    pet = found["getPet"]
-    assert pet.signature == "(id: int, fields: list[str] = None) -> Pet" and pet.kind == "function"
-    assert "GET /pets/{id}" in pet.description and pet.summary == "Fetch a pet"
-    assert pet.parameters[0] == Parameter("id", "int", "", "which (in: path)")
-    put = found["put_pets_id"]
-    assert put.deprecated and "name: str" in put.parameters[1].about
-
-
-def test_openapi_is_read_as_yaml_too(read):
-    import yaml
-
-    body = yaml.safe_dump(OPENAPI).replace("version: '1.0'", "version: 2026-01-31")
-    assert "2026-01-31" in body
-    found = by_path(read("pets.yaml", body))
-    assert found["getPet"].returns == "Pet"
-
-
 def test_a_text_of_signatures(read):
     text = """\
 Functions of acmekit

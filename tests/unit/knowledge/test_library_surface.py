@@ -103,3 +103,20 @@ async def test_a_library_of_stubs_alone_is_known_as_one():
     end = {"library": {"name": "shop", "stubs": True}}
     assert (await read(Walker([row("shop.pay"), end]))).stubs
     assert not (await read(Walker([row("shop.pay"), END]))).stubs
+
+
+async def test_a_class_knows_its_members_and_an_enum_its_values():
+    rows = [row("shop.Cart", kind="class"), row("shop.Cart.add", kind="method", aliases=["shop.Box.add"])]
+    rows += [row("shop.Box", kind="class"), row("shop.Cart.melt", kind="method", foreign=True)]
+    rows += [row("shop.Size", kind="class", values=["S", "L"])]
+    known = {api.path: api for api in (await read(Walker([*rows, END]))).apis}
+    assert known["shop.Cart"].members == known["shop.Box"].members == ("add",)
+    assert known["shop.Size"].members == ("S", "L") and known["shop.Cart.melt"].foreign
+
+
+async def test_signatures_in_another_language_are_no_documentation():
+    doc = (
+        "\nput( (Cart)cart, (int)n) -> Cart :\n    Put goods in.\n\n    C++ signature :\n        shop::Cart* put(int)\n"
+    )
+    (api,) = (await read(Walker([row("shop.put", doc), END]))).apis
+    assert api.description == "Put goods in."

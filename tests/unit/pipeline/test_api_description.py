@@ -43,3 +43,29 @@ def test_parameters_are_described_as_far_as_they_fit_and_the_rest_is_named():
 
 def test_the_first_example_that_fits_is_shown():
     assert describe_in_full(LONG, 2200).count("```python") == 1 and "lib.f(7)" in describe_in_full(LONG, 2200)
+
+
+def test_a_doctest_with_outputs_is_shown_once():
+    doc = "Does it.\n\n>>> x = lib.make()\n>>> lib.f(x)\n3\n>>> lib.f(2)\n4"
+    one = replace(api("lib.f", doc), examples=("x = lib.make()\nlib.f(x)\nlib.f(2)",))
+    assert describe_in_full(one, 2200).count("lib.make()") == 1
+
+
+def test_a_long_example_is_cut_after_its_call():
+    call = "value = lib.f(\n    1,\n    2,\n)"
+    example = "\n".join(["import lib", call, *(f"more = {number}" for number in range(200))])
+    text = describe_in_full(replace(api("lib.f", "Does it."), examples=(example,)), 400)
+    assert f"import lib\n{call}\n# ...\n" in text and "more" not in text
+
+
+def test_an_example_whose_call_does_not_fit_is_left_out():
+    example = "\n".join(["import lib", *(f"more = {number}" for number in range(200)), "lib.f(1)"])
+    assert "```" not in describe_in_full(replace(api("lib.f", "Does it."), examples=(example,)), 400)
+
+
+@pytest.mark.parametrize("most", [300, 420, 500])
+def test_a_shortened_docstring_has_no_part_of_doctests(most):
+    before = "Does it.\n\n" + "Words. " * 30
+    doctest = "\n".join([">>> x = lib.make(1)", *(f">>> y{n} = x + {n}" for n in range(9)), ">>> lib.f(x)", "3"])
+    text = describe_in_full(api("lib.f", f"{before}\n\n{doctest}\n\n{PROSE}"), most)
+    assert ("lib.make" in text) == ("lib.f(x)\n3" in text)

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.types import Parameter, Passage
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
@@ -49,10 +48,6 @@ def run_of(task=TASK, model=None, **more):
 )
 def test_a_query_keeps_words_of_the_task_and_of_the_library_alone(query, sent):
     assert filter_queries(run_of(), [query]) == [sent]
-
-
-def test_where_saved_pages_are_searched_nothing_is_sent_and_queries_stay():
-    assert filter_queries(run_of(retrieval=Retrieval(web="folder")), ["sales of Miller"]) == ["sales of Miller"]
 
 
 @pytest.mark.parametrize("sharing", ["values", "schema", "none"])

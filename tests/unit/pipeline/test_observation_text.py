@@ -8,7 +8,7 @@ from hypothesis import given, strategies
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
 from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_cells, strip_costs
 from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
 FAILED = Observation(
@@ -224,3 +224,11 @@ def test_a_grammar_is_not_cut_where_prose_can_be():
     text = describe(Observation("ok", text=f"{prose}\n\n{GRAMMAR}\n\n{prose}"))
     assert GRAMMAR in text and "characters left out" in text
     assert len(text) < MOST_CHARACTERS * 1.2
+
+
+@pytest.mark.parametrize("most", [80, 120, 160])
+def test_code_is_cut_between_statements(most):
+    calls = [f"value{number} = make(\n    {number},\n)" for number in range(20)]
+    lines = shorten_code("\n".join(calls), most).splitlines()
+    [cut] = [place for place, line in enumerate(lines) if line.startswith("# ...")]
+    assert lines[cut - 1] == ")" and (cut + 1 == len(lines) or lines[cut + 1].startswith("value"))

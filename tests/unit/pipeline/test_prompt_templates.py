@@ -190,3 +190,11 @@ def test_members_of_a_type_are_listed_once_in_a_prompt():
     text = prompt_templates.render("solve", replace(INPUTS["solve"], experience=(cell, cell)))[1].content
     assert text.count("methods: count()") == 1 == text.count("properties: full")
     assert all(text.count(f"size = {n}") == 2 for n in range(3))
+
+
+@pytest.mark.parametrize("step", sorted(set(INPUTS) - {"introduce", "planners", "strategy"}))
+def test_every_prompt_about_a_task_has_the_schema_of_variables(step):
+    """The two others are about a library alone."""
+    jar = UserVariable("jar", "beanlib.Jar", given=True, schema="beanlib.Jar: columns: size (float), colour (str)")
+    inputs = replace(INPUTS[step], task=replace(TASK, variables=(jar,)))
+    assert "columns: size (float), colour (str)" in prompt_templates.render(step, inputs)[-1].content

@@ -140,7 +140,7 @@ class TestReading:
         notebook = json.loads(trace.read_text())
         notebook["metadata"]["exploracoder_jupyter"]["schema_version"] = 99
         trace.write_text(json.dumps(notebook))
-        with pytest.raises(UsageError, match="later version"):
+        with pytest.raises(UsageError, match="trace format 99"):
             read_subject(trace)
 
 

@@ -10,6 +10,7 @@ from exploracoder_jupyter.core.events import Progress, dump
 from exploracoder_jupyter.trace import journal_path
 from tests.unit.runs.recorders import recorder_at
 from tests.unit.trace.test_redaction import OF_PERSON, PLANTED, TRACES, everywhere
+from tests.unit.trace.views import whole_text
 
 HIDDEN = ["hunter2-hunter2", "pass\\'word", 'a"b\\c-secret-é']
 
@@ -29,7 +30,7 @@ def test_nothing_that_was_planted_in_any_string_of_a_run_is_written_or_shown(tmp
         recorder(record.event)
     written = journal_path(path).read_text()
     recorder.close()
-    written += path.read_text()
+    written += whole_text(path)
     assert recorder.problem is None
     assert written.count(" (") > 200
     assert not [left for left in TRACES if left in written]

@@ -153,6 +153,19 @@ async def test_a_kernel_that_cannot_describe_is_believed():
     assert task.uses == ("a", "b", "c")
 
 
+async def test_variables_of_the_setup_are_given_too():
+    """Issue 31, item 21."""
+    setup = "import x\nG = x.Graph(); unused = [1]\ndef area(shape):\n    side = 2"
+    order = replace(ORDER, task=Task("Sort `G` by `area` into `order`", ("x",), setup=setup), mentioned=())
+    schemas = {"G": {"type": "x.Graph", "schema": "Graph: 3 nodes"}, "area": {"type": "function", "schema": "f"}}
+    task = await find_variables(order, Described(json.dumps(schemas)), state="fresh", timeout=1)
+    assert task.uses == ()
+    assert [(one.name, one.given, one.schema) for one in task.variables] == [
+        ("G", True, "Graph: 3 nodes"),
+        ("area", True, "f"),
+    ]
+
+
 async def test_a_task_without_variables_asks_nothing():
     order = replace(ORDER, task=Task("Sort", ("x",)), mentioned=())
     assert await find_variables(order, None, state="fresh: a pool is open", timeout=1) is order.task

@@ -7,18 +7,22 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.types import Change, Observation
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.protocol.run_controls import Explore, Replan
 from exploracoder_jupyter.strategies.adaptive import adaptive
 from tests.unit.pipeline.test_steering import Hand, listening
 from tests.unit.strategies.replies import fenced
-from tests.unit.world import a_run, happened
+from tests.unit.world import InlineBranch, a_run, happened
 
 GOOD = "import math\nroot = math.sqrt(16)\nprint(root)"
 BROKEN = "import math\nroot = math.introot(16)"
 STATED = "Write a function `root(x)`. Example: `root(16)` -> `4.0`"
 FUNCTION = "import math\ndef root(x):\n    return math.sqrt(x)"
+LAST = f"{GOOD}  # 3"
+OPEN = [*(fenced(f"{GOOD}  # {number}\nx = {number}") for number in range(3)), fenced(LAST), fenced("root = 5")]
+"""Programs that ran, none of which the judge leaves as it is."""
 
 
 def plan(*titles):
@@ -36,9 +40,31 @@ def steps(**replies):
     return ScriptedModel(reply)
 
 
-async def solved(model, text="Compute the root of 16", **more):
+async def solved(model, text="Compute the root of 16", *, observe=None, **more):
+    """The result and the run; `observe` gives what the branches of the run observe instead of what they do."""
     run = a_run(model, text, as_published=False, **more)
+    if observe:
+        run = replace(run, root=Observed(observe))
     return await run_task(run, adaptive), run
+
+
+class Observed(InlineBranch):
+    """A branch whose code gives what a function says."""
+
+    def __init__(self, observe):
+        super().__init__()
+        self.observe = observe
+
+    async def run(self, code, *, timeout):
+        return self.observe(code)
+
+    async def fork(self, n):
+        return [Observed(self.observe) for _ in range(n)]
+
+
+def judged(run):
+    """The prompt of the last request."""
+    return happened(run, "model_called")[-1].exchange.messages[-1].content
 
 
 def asked(run):
@@ -62,13 +88,125 @@ async def test_the_example_that_the_task_states_is_a_check():
     assert asked(run) == ["solve"]
 
 
-async def test_a_program_that_merely_ran_is_looked_at_when_planning_and_may_leave_nothing_open():
-    result, run = await solved(steps(strategy=fenced(GOOD), plan=plan()))
+async def test_a_program_that_ran_is_judged_by_what_it_gave():
+    result, run = await solved(steps(strategy=[fenced(GOOD), "unchanged"]))
     assert result.verdict.outcome == "unchecked" and result.solution.code == GOOD
-    assert asked(run) == ["strategy", "plan"] and efforts(run) == ["direct", "explore"]
-    prompt = happened(run, "model_called")[1].exchange.messages[1].content
-    assert GOOD in prompt and "4.0" in prompt
+    assert "by its output" in result.verdict.reason
+    assert asked(run) == ["strategy", "strategy"] and efforts(run) == ["direct"]
+    assert GOOD in judged(run) and "4.0" in judged(run)
     assert happened(run, "candidate_selected")[-1].selection.candidate == "s1"
+
+
+async def test_the_judge_sees_the_last_try_alone():
+    replies = [fenced("raise ValueError('first try')"), fenced(GOOD), "unchanged"]
+    _, run = await solved(steps(strategy=replies))
+    assert "first try" not in judged(run) and "largest integer" not in judged(run) and "math.gcd" not in judged(run)
+
+
+async def test_a_program_that_the_judge_corrects_is_run_and_judged_again():
+    result, run = await solved(steps(strategy=[fenced("root = 5\nprint(root)"), fenced(GOOD), "unchanged"]))
+    assert result.solution.code == GOOD and len(asked(run)) == 3
+    assert "root = 5" not in judged(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "absent"),
+    [
+        ("Compute the root of 18.5; the result is 4.301", "4.25", "4.301"),
+        ("Print the root under the title 'Roots'", "4.0", "'Roots'"),
+        ("Keep the root in the column `half`", "4.0", "half"),
+    ],
+)
+@pytest.mark.parametrize("again", [False, True])
+async def test_a_stated_value_that_is_absent_is_objected_to_once(text, given, absent, again):
+    program = f"print({given})"
+    reply = fenced(program) if again else "unchanged"
+    result, run = await solved(steps(strategy=[fenced(program), reply, reply]), text)
+    assert len(asked(run)) == 3 and result.solution.code == program
+    before, after = (event.exchange.messages[1].content for event in happened(run, "model_called")[1:])
+    assert absent in after.replace(text, "") and absent not in before.replace(text, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "program"),
+    [
+        ("The result is 4", "import math\nprint(math.sqrt(16))"),
+        ("The share is 45%", "print(9 / 20)"),
+        ("The sum is 1,234.5", "print(1234.5)"),
+        ("The mean is 0.33", "print(1 / 3)"),
+        ("Print 'Roots' and keep them in `roots`", "roots = 'Roots'"),
+    ],
+)
+async def test_what_came_out_or_was_written_is_not_missed(text, program):
+    _, run = await solved(steps(strategy=[fenced(program), "unchanged"]), text)
+    assert len(asked(run)) == 2
+
+
+async def test_variables_that_the_task_names_are_shown_where_nothing_was():
+    model = steps(strategy=[fenced("weights['a'] = 0.5"), "unchanged"])
+    run = a_run(model, "Halve the values of `weights`", as_published=False)
+    run = replace(run, root=InlineBranch(["weights = {'a': 1.0}"]), task=replace(run.task, uses=("weights",)))
+    result = await run_task(run, adaptive)
+    assert "{'a': 0.5}" in judged(run) and "by its output" in result.verdict.reason
+
+
+async def test_values_that_are_all_missing_are_objected_to():
+    def observe(code):
+        summary = "pandas.DataFrame: 2 rows x 2 columns\n  month: str\n  Graz: float64, all missing"
+        values = (Change("loop", "new", "int", "int: 3"), Change("table", "new", "pandas.DataFrame", summary))
+        return Observation("ok", changes=values)
+
+    model = steps(strategy=[fenced("table = 1"), "unchanged", fenced(GOOD), "unchanged"])
+    result, run = await solved(model, "Put the months into `table`", observe=observe)
+    shown = happened(run, "model_called")[1].exchange.messages[1].content
+    assert shown.index("- table") < shown.index("- loop"), "what the task names comes first"
+    assert "Graz in table" in happened(run, "model_called")[2].exchange.messages[1].content
+    assert result.solution.code == GOOD
+
+
+async def test_no_request_is_sent_twice():
+    replies = [fenced(BROKEN), fenced(BROKEN), "no code", fenced(GOOD)]
+    _, run = await solved(ScriptedModel(replies), check="assert root == 4")
+    sent = [event.exchange.messages for event in happened(run, "model_called")]
+    assert len(sent) == len({*sent}) == 4
+
+
+async def test_the_last_program_is_judged_before_a_plan():
+    result, run = await solved(steps(strategy=[*OPEN[:4], "unchanged"]))
+    assert result.solution.code == LAST and asked(run) == ["strategy"] * 5
+
+
+QUOTED = "Why does this raise?\n```python\nimport math\nmath.introot(16)\n```"
+
+
+@pytest.mark.parametrize("check", [None, "assert root == 4"])
+async def test_failing_code_in_the_task_runs_first(check):
+    model = ScriptedModel([fenced(GOOD), *["unchanged"] * (check is None)])
+    result, run = await solved(model, QUOTED, check=check)
+    first = happened(run, "model_called")[0].exchange.messages[1].content
+    assert "has no attribute 'introot'" in first
+    assert result.solution.code == GOOD
+
+
+async def test_failing_code_in_the_task_is_known_to_a_plan():
+    model = steps(plan=plan("a"), propose=fenced(GOOD), solve=fenced(GOOD))
+    _, run = await explored(model, text=QUOTED)
+    assert "has no attribute 'introot'" in happened(run, "model_called")[0].exchange.messages[1].content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fix nothing:\n```python\nprint(1)\n```",
+        "Plot the errors of\n```python\nimport math\nmath.introot(16)\n```",
+        "Write `f(x)`, which raises ValueError:\n```python\nf(-1)\n```",
+    ],
+)
+async def test_other_code_in_the_task_is_no_failure(text):
+    program = FUNCTION.replace("root", "f")
+    _, run = await solved(steps(strategy=[fenced(program), "unchanged"]), text, name="f")
+    assert "introot" not in judged(run).replace(text, "")
+    assert [event.candidate for event in happened(run, "candidate_observed")] == ["s1"]
 
 
 async def test_an_empty_plan_is_asked_for_again_where_no_program_ran():
@@ -85,14 +223,33 @@ async def test_exploring_starts_from_what_was_tried_and_found():
         solve=fenced(BROKEN),
         repair=[*programs, fenced(GOOD)],
         plan=plan("take the root"),
-        propose=fenced(GOOD),
+        propose=fenced(GOOD.replace("root", "other")),
     )
     result, run = await solved(model, check="assert root == 4")
-    assert result.verdict.outcome == "solved" and result.solution.candidate == "s5"
+    assert result.verdict.outcome == "solved" and result.solution.code == GOOD
     assert asked(run) == ["solve", "repair", "repair", "repair", "plan", "propose", "repair"]
     planning, _, last = (event.exchange.messages[1].content for event in happened(run, "model_called")[-3:])
     assert "introot" in planning and "math.sqrt" in planning
-    assert "introot" in last and "print(root)" in last
+    assert "introot" in last and "print(other)" in last
+
+
+ONE, OTHER = "import math\nprint(math.sqrt(9))", "import math\nroot = math.sqrt(16)\nprint(root)"
+
+
+async def test_explored_cells_that_pass_the_check_are_the_solution():
+    model = steps(plan=plan("a", "b"), propose=[[fenced(ONE)], [fenced(OTHER)]])
+    run = a_run(model, as_published=False, check="assert root == 4")
+    result = await run_task(run)
+    assert result.verdict.outcome == "solved" and asked(run) == ["plan", "propose", "propose"]
+    assert result.solution.code == f"{ONE}\n\n{OTHER}".replace("import math\n", "", 2).replace("", "import math\n", 1)
+
+
+async def test_a_failed_candidate_is_known_to_later_subtasks():
+    broken = "def create_table():\n    raise RuntimeError('closed')\ncreate_table()"
+    model = steps(plan=plan("a", "b"), propose=[[fenced(broken), fenced(GOOD)], [fenced(GOOD)]], solve=fenced(GOOD))
+    _, run = await explored(model)
+    first, second = (one.exchange for one in happened(run, "model_called") if one.exchange.step == "propose")
+    assert "closed" in second.messages[1].content and "closed" not in first.messages[1].content
 
 
 async def test_without_values_a_program_that_ran_cannot_be_judged_so_the_plan_is_not_empty():
@@ -142,8 +299,8 @@ async def test_the_user_may_explore_anyway():
     assert asked(run) == ["strategy", "plan", "propose", "solve"]
 
 
-async def explored(model, **more):
-    run = a_run(model, as_published=False, **{"candidates": 5, **more})
+async def explored(model, text="Compute the root of 16", **more):
+    run = a_run(model, text, as_published=False, **{"candidates": 5, **more})
     return await run_task(run), run
 
 
@@ -187,21 +344,21 @@ async def test_after_a_failed_subtask_the_plan_may_change():
 
 
 async def test_an_example_that_holds_without_the_solution_proves_nothing():
-    result, _ = await solved(steps(strategy=fenced(GOOD), plan=plan()), "Sort by length: `len('abc')` is 3")
+    result, _ = await solved(steps(strategy=[fenced(GOOD), *["unchanged"] * 2]), "Sort by length: `len('abc')` is 3")
     assert result.verdict.outcome == "unchecked"
 
 
-@pytest.mark.parametrize("reply", [fenced(GOOD), "unchanged"])
+@pytest.mark.parametrize("reply", [fenced(LAST), "unchanged"])
 async def test_a_program_that_ran_is_kept_if_the_model_leaves_it_as_it_is_after_exploring(reply):
-    model = steps(strategy=fenced(GOOD), plan=plan("take the root"), propose=fenced("print(2)"), repair=reply)
+    model = steps(strategy=OPEN, plan=plan("take the root"), propose=fenced("print(2)"), repair=[reply])
     result, run = await solved(model)
-    assert result.verdict.outcome == "unchecked" and result.solution.code == GOOD
-    first = happened(run, "model_called")[2].exchange
-    assert first.step == "propose" and GOOD in first.messages[1].content
+    assert result.verdict.outcome == "unchecked" and result.solution.code == LAST
+    first = happened(run, "model_called")[6].exchange
+    assert first.step == "propose" and LAST in first.messages[1].content
 
 
 async def test_a_program_that_ran_is_kept_if_exploring_stops():
-    model = steps(strategy=fenced(GOOD), plan=plan("a", "b"), propose=fenced("raise ValueError('closed')"),
+    model = steps(strategy=OPEN, plan=plan("a", "b"), propose=fenced("raise ValueError('closed')"),
                   debug=fenced("raise ValueError('closed')"), recommend="{}")  # fmt: skip
     result, _ = await solved(model, debug_rounds=0)
-    assert result.verdict.outcome == "stopped" and result.solution.code == GOOD
+    assert result.verdict.outcome == "stopped" and result.solution.code == LAST

@@ -1,6 +1,7 @@
 """Prompts of strategies: those of other packages are found, and what third parties wrote is always quoted."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from exploracoder_jupyter.core.types import (
     Passage,
     Subtask,
     Task,
+    UserVariable,
 )
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
 from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
 from exploracoder_jupyter.pipeline.prompting.quoting import RULE
@@ -68,3 +71,21 @@ def test_another_package_brings_its_own_templates(tmp_path, monkeypatch):
     system, user = render("strategy", StrategyInputs("explora_prompts:ask", TASK, apis=APIS, notes=("Mine.",)))
     assert system.content.startswith("Be brief.")
     assert "The task:\nCount" in user.content and "beanlib.fill" in user.content and user.content.endswith("Mine.")
+
+
+@pytest.mark.parametrize("sharing, shown", [("values", True), ("schema", True), ("none", False)])
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_prompt_has_the_schema_of_variables(name, sharing, shown):
+    columns = "columns: price (float64), city (str)"
+    sales = UserVariable("sales", "pandas.DataFrame", given=True, schema=f"pandas.DataFrame: 3 rows\n  {columns}")
+    task = replace(TASK, uses=("sales",), variables=(sales,))
+    inputs = StrategyInputs(
+        f"exploracoder_jupyter.strategies:{name}",
+        task,
+        apis=APIS,
+        experience=SEEN,
+        notes=("Step 1: try",),
+        rounds_left=2,
+    )
+    user = render("strategy", redact_inputs(inputs, sharing))[-1].content
+    assert (columns in user) is shown and "sales" in user

@@ -65,37 +65,30 @@ def test_subplots_with_bars_and_an_image():
     summary = text(figure)
     assert '3 axes "Overview"' in summary
     assert "bars: 2; apples = 3, pears = 7" in summary
-    assert "image: 3 x 4 int64, gray; values 0 to 11" in summary
+    assert "image: 3 x 4 int64; values 0 to 11" in summary
     assert 'axes 3: colour bar of axes 2 "depth", gray, 0 to 11' in summary
-
-
-def test_scattered_points_are_described_with_their_colours(axes):
-    axes.scatter(np.arange(10), np.arange(10) * 2, c=np.arange(10) / 10, label="all")
-    summary = of(axes)
-    assert 'scattered points "all": 10, coloured by value (viridis); x 0 to 9; y 0 to 18, correlation 1.00' in summary
-    assert "; colour 0 to 0.9" in summary
 
 
 @pytest.mark.parametrize(
     ("draw", "expected"),
     [
-        (lambda a: a.hist(range(100), bins=4), "(as of a histogram): 4; from 0 to 99, heights always 25"),
+        (lambda a: a.scatter(np.arange(10), np.arange(10) * 2, label="all"), 'points "all": 10; x 0 to 9; y 0 to 18'),
+        (lambda a: a.hist(range(100), bins=2), "bars: 2; 24.75 = 50, 74.25 = 50"),
+        (lambda a: a.bar(range(20), range(20)), "bars: 20; from 0 to 19, 0 to 19"),
         (lambda a: a.hist([[1, 2], [2, 3]], label=["p", "q"]), 'bars "q": 10'),
         (lambda a: a.barh(["u", "v"], [1, 2]), "horizontal bars: 2; u = 1, v = 2"),
         (lambda a: a.stairs([1, 5, 2], [0, 1, 2, 3], label="s"), 'StepPatch "s"'),
         (lambda a: a.axhline(3), "horizontal line: at y = 3"),
-        (lambda a: a.axvspan(1, 2), "band: x 1 to 2"),
         (lambda a: a.plot([1, 2], [3, 4], "o"), "points: 2 points; x 1, 2; y 3, 4"),
         (lambda a: a.plot(["a", "b"], [3, 4]), "x has a, b"),
         (lambda a: a.plot(pd.date_range("2020", periods=9), range(9)), "x 2020-01-01 to 2020-01-09"),
         (lambda a: pd.Series(range(9), pd.date_range("2020", periods=9)).plot(ax=a), "x 2020-01-01 to 2020-01-09"),
         (lambda a: pd.DataFrame({"u": [1, 2]}, ["one", "two"]).plot.bar(ax=a), 'bars "u": 2; one = 1, two = 2'),
         (lambda a: a.errorbar([1, 2], [3, 4], yerr=1, label="e"), 'line with error bars "e": 2 points; x 1, 2; y 3, 4'),
-        (lambda a: a.fill_between([1, 2], [3, 4]), "filled area: x 1 to 2; y 0 to 4"),
-        (lambda a: a.contourf(np.eye(4)), "filled contours: "),
-        (lambda a: a.pcolormesh(np.eye(4)), "colour mesh: 4 x 4; colour 0 to 1"),
+        (lambda a: a.fill_between([1, 2], [3, 4], label="f"), 'PolyCollection "f": 1'),
+        (lambda a: a.contourf(np.eye(4)), "ContourSet: "),
+        (lambda a: a.pcolormesh(np.eye(4)), "image: 4 x 4 float64; values 0 to 1"),
         (lambda a: a.pie([1, 3], labels=["p", "q"]), "pie: 2 slices; p 25.0%, q 75.0%"),
-        (lambda a: a.boxplot([1, 2, 3, 4, 99]), "box plots: 1; 1: median 3, box 2 to 4, whiskers 1 to 4, 1 outside"),
         (lambda a: a.hlines([1, 2], 0, 1, label="h"), 'LineCollection "h": 2'),
         (lambda a: a.text(1, 2, "hello"), 'text: "hello" at 1, 2'),
         (lambda a: a.set(yscale="log", ylabel="y"), 'y "y" (log)'),
@@ -119,8 +112,7 @@ def test_axes_of_other_kinds():
     polar.plot([0, 1], [2, 3])
     twin = plt.figure().add_subplot().twinx()
     summary = text(figure)
-    assert 'axes 1, 3d, z "height"' in summary and 'line "way": 2 points; x 1 to 2; y 3 to 4; z 5 to 6' in summary
-    assert "3-D points: 2 points" in summary and "axes 2, polar" in summary
+    assert 'axes 1, 3d, z "height"' in summary and 'Line3D "way"' in summary and "axes 2, polar" in summary
     assert "twin of axes 1" in text(twin.figure)
 
 

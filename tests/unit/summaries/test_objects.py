@@ -225,3 +225,33 @@ def test_methods_that_are_only_declared_do_not_belong_to_the_object():
 def test_displayed_content_is_described_without_markup(shown, expected):
     text, schema = summarize(shown)
     assert expected in text and "seven" not in schema
+
+
+class Report:
+    """An object whose `repr` says nothing and whose HTML says all."""
+
+    def __init__(self, markup):
+        self.source = [1, 2]
+        self.markup = markup
+
+    def _repr_html_(self):
+        if self.markup is None:
+            raise ValueError
+        return self.markup
+
+
+def test_what_an_object_shows_as_html_is_told():
+    markup = (
+        "<style>td {color: red}</style><h2>Sales <b>by</b> month</h2><table><tr><th>Month</th><th>Units</th></tr>\n"
+        "<tr><td>Jan &amp; Feb</td><td> 8</td></tr></table><script>more()</script>"
+    )
+    summary = summarize(Report(markup))
+    assert "  shows:\n    Sales by month\n    Month | Units\n    Jan & Feb | 8\n  source" in summary.text
+    assert "Sales" not in summary.schema and "red" not in summary.text.partition("  source")[0]
+    assert "Month | Units\n  Jan & Feb | 8" in summarize(HTML(markup)).text
+
+
+@pytest.mark.parametrize("markup", [None, 7, "", "<p> </p>"])
+def test_an_object_without_visible_html_is_told_as_before(markup):
+    text = summarize(Report(markup)).text
+    assert "shows:" not in text and "source = [1, 2]" in text

@@ -49,7 +49,7 @@ def test_a_plugin_that_cannot_be_loaded_is_named_and_the_attributes_are_shown(re
 def test_a_plugin_that_hangs_or_exits_costs_one_value(register_plugin):
     register_plugin({"summarizers": "tidebook = explora_tides"}, "import time; time.sleep(3600)")
     hung, other = Summarizer().tell([Ledger(), ValueError("x")])
-    assert hung.text == "tidebook.books.Ledger\n  (to tell more takes too long)"
+    assert hung.text == "tidebook.books.Ledger\n  (summary timed out)"
     assert other.text == "ValueError: x"
 
 

@@ -78,7 +78,7 @@ def cyclic():
 
 HOSTILE = {
     "repr raises": (lambda: hostile(__repr__=bad)(), "its repr raises ValueError: bad"),
-    "repr hangs": (lambda: hostile(__repr__=forever)(), "takes too long"),
+    "repr hangs": (lambda: hostile(__repr__=forever)(), "timed out"),
     "repr exits": (lambda: hostile(__repr__=leave)(), "raises SystemExit"),
     "repr is huge": (lambda: hostile(__repr__=lambda self: "x" * 5_000_000)(), "characters]"),
     "repr is odd": (lambda: hostile(__repr__=lie("\ud800\x1b[31m\0"))(), "Hostile: ?\\x1b[31m\\x00"),
@@ -91,7 +91,7 @@ HOSTILE = {
     "class of it": (lambda: Meta("Met", (), {}), "Meta"),
     "module lies": (lambda: type("Named", (), {"__module__": Evil("x.y")})(), "Named"),
     "module is no text": (lambda: type("Named", (), {"__module__": hostile(__getattribute__=bad)()})(), "Named"),
-    "llm hangs": (lambda: hostile(_repr_llm_=sleep)(), "takes too long"),
+    "llm hangs": (lambda: hostile(_repr_llm_=sleep)(), "timed out"),
     "llm raises": (lambda: hostile(_repr_llm_=bad)(), "raises ValueError"),
     "llm is huge": (lambda: hostile(_repr_llm_=lie("x\n" * 10**4))(), "more cut"),
     "deep": (lambda: deep(100_000), "list: 1 item"),
@@ -206,7 +206,7 @@ def test_facts_before_a_fault_count(family):
 
 def test_facts_before_a_hang_count(family):
     family(lambda value, look: itertools.chain([Fact("first")], iter(sleep, None)))
-    assert summarize(Known()).text == f"{__name__}.Known: first\n  (to tell more takes too long)"
+    assert summarize(Known()).text == f"{__name__}.Known: first\n  (summary timed out)"
 
 
 def test_what_a_fork_does_not_carry_is_described_in_this_process(family):

@@ -2,11 +2,9 @@
 
 import ast
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.events import CandidateProposed, Record
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint, run_task
 from exploracoder_jupyter.protocol.run_controls import Choose, Retry, Skip
 from exploracoder_jupyter.trace.recorded_executions import executions
@@ -35,15 +33,6 @@ class Marking:
         return fenced(f"{mark(f'{subtask}.{self.numbers[subtask]}')}{'; 1/0' if subtask in self.failing else ''}")
 
 
-def of_before(records):
-    """The records as version 1 had them: without parents."""
-    for record in records:
-        event = record.event
-        if isinstance(event, CandidateProposed):
-            event = replace(event, candidate=replace(event.candidate, parent=""))
-        yield Record(record.seq, record.at, event)
-
-
 def ancestors(found, id):
     """The ids from the first candidate to this one, by what the executions say."""
     return [*ancestors(found, found[id].parent), id] if id else []
@@ -61,9 +50,8 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("of", [list, of_before], ids=["as written", "of before"])
 @pytest.mark.parametrize("name", RUNS)
-async def test_parents_are_those_in_whose_state_the_code_really_ran(name, of):
+async def test_parents_are_those_in_whose_state_the_code_really_ran(name):
     options = {"propose": Marking(), **RUNS[name]}
     if isinstance(options["propose"], Marking):
         options["propose"].numbers.clear()
@@ -72,7 +60,7 @@ async def test_parents_are_those_in_whose_state_the_code_really_ran(name, of):
     moments = options.pop("moments", {})
     run, _ = steered(moments, holds=True, **options)
     await run_task(run)
-    found = {one.id: one for one in executions(of(recorded(run.emit.__self__)))}
+    found = {one.id: one for one in executions(recorded(run.emit.__self__))}
     marked = {id: one for id, one in found.items() if one.kind == "candidate" and "r" not in id}
     assert len(marked) >= 4
     for id, one in marked.items():

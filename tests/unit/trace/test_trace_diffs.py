@@ -77,7 +77,7 @@ def test_a_run_that_does_the_same_again_differs_in_its_times_alone():
     differ = {path[:-1] for path in paths_of(first) ^ paths_of(second)}
     own = ("metadata", "exploracoder_jupyter")
     places = {path[2] for path in differ if path[:2] == own}
-    assert places == {"clock", "started", "usage"}
+    assert places == {"records", "started", "usage"}
     in_cells = [path for path in differ if path[0] == "cells"]
     assert {path[-1] for path in in_cells if path[2] == "metadata"} <= {"seconds", "source_hash"}
     roles = {

@@ -18,6 +18,7 @@ from exploracoder_jupyter.core.events import SubtaskStarted
 from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.trace import Redactor, Trace, find_problems, generated_metadata, journal_path, load, render
 from exploracoder_jupyter.trace.storage.journal import Journal, read
+from exploracoder_jupyter.trace.trace_document import serialize_notebook
 from exploracoder_jupyter.trace.trace_paths import default_path, prepare_path, spare_journal_path
 from tests.unit.factories import (
     api,
@@ -30,7 +31,7 @@ from tests.unit.factories import (
     recorded,
     started,
 )
-from tests.unit.trace.views import journaled, traced
+from tests.unit.trace.views import journaled, traced, unpack, whole_text
 
 NOW = datetime(2026, 3, 4, 5, 6, 7)
 
@@ -66,7 +67,9 @@ def test_the_metadata_holds_what_is_needed_to_run_again():
     assert facts["libraries"] == [{"name": "networkx", "distribution": "networkx", "version": "3.6.1"}]
     assert facts["verdict"] == {"outcome": "solved", "reason": "The check passed.", "stopped_by": ""}
     assert facts["usage"]["prompt_tokens"] == 500
-    exchanges = [line["event"]["exchange"] for line in facts["records"] if line["event"]["kind"] == "model_called"]
+    exchanges = [
+        line["event"]["exchange"] for line in unpack(facts["records"]) if line["event"]["kind"] == "model_called"
+    ]
     assert [exchange["replies"] for exchange in exchanges] == [["a reply"], ["a reply"]]
 
 
@@ -85,7 +88,7 @@ def test_a_run_that_is_cut_off_can_be_read_from_its_journal(tmp_path):
     path = tmp_path / "run.ipynb"
     records = complete_run()
     traced(path, records[:20], interval=1000)  # never closed, as after a crash
-    assert len(nbformat.read(path, 4).metadata.exploracoder_jupyter.records) == 1
+    assert len(unpack(nbformat.read(path, 4).metadata.exploracoder_jupyter.records)) == 1
     assert load(path) == records[:20]
     path.unlink()
     assert load(path) == records[:20]
@@ -109,7 +112,7 @@ def test_the_notebook_is_whole_at_every_end_of_a_step(tmp_path):
     for record in complete_run():
         trace.append(record)
         notebook = json.loads(path.read_text())
-        known = [line["seq"] for line in notebook["metadata"]["exploracoder_jupyter"]["records"]]
+        known = [line["seq"] for line in unpack(notebook["metadata"]["exploracoder_jupyter"]["records"])]
         assert known == list(range(len(known)))
     assert known[-1] == record.seq
 
@@ -176,6 +179,8 @@ def test_what_the_journal_lacks_is_taken_from_the_notebook(tmp_path):
 
 
 DEEP = "[" * 200_000
+SIZE = len(serialize_notebook(render(complete_run())))
+"""Bytes of the whole notebook; without its records it is more than a kilobyte smaller."""
 
 
 @pytest.fixture
@@ -222,7 +227,7 @@ def test_a_full_disk_leaves_the_old_notebook_and_a_sentence(tmp_path, disk):
 def test_where_only_the_cells_have_room_the_records_stay_in_the_journal(tmp_path, disk):
     path, records = tmp_path / "run.ipynb", complete_run()
     trace = traced(path, records[:-1], interval=1000)
-    disk.room = 20_000
+    disk.room = SIZE - 1_000
     trace.append(records[-1])
     trace.close()
     assert "No space left on device" in trace.problem
@@ -243,7 +248,7 @@ def test_records_only_in_the_last_whole_notebook_are_not_given_up_for_more_cells
     for record in records[3:-1]:
         trace.append(record)
     assert records[2] in load(path)
-    disk.room = 20_000
+    disk.room = SIZE - 1_000
     trace.append(records[-1])
     trace.close()
     assert "No space left on device" in trace.problem
@@ -391,7 +396,7 @@ def test_without_prompts_neither_trace_nor_journal_holds_what_was_asked(tmp_path
     trace = traced(path, records)
     written = journal_path(path).read_text() if journal_path(path).exists() else ""
     trace.close()
-    written += path.read_text()
+    written += whole_text(path)
     assert trace.problem is None
     assert "a secret question" not in written
     assert "You explore." not in written

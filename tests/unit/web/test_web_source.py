@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 import re
 import sys
 from contextlib import AsyncExitStack
@@ -13,7 +12,6 @@ import anyio
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
@@ -24,7 +22,6 @@ from exploracoder_jupyter.web.fetching.http_client import HttpClient
 from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.fetching.web_cache import WebCache
 from exploracoder_jupyter.web.query_sanitizer import sanitize_query
-from exploracoder_jupyter.web.saved_pages import SavedPages
 from exploracoder_jupyter.web.search_engines import search_by_template, search_duckduckgo, search_searxng
 from exploracoder_jupyter.web.web_source import WebSource
 from exploracoder_jupyter.web.web_types import Page, SearchHit, WebError
@@ -298,63 +295,6 @@ async def test_failures_are_reported_once_and_end_the_searches(error, message, t
     assert engine.asked == ["a", "b"]
 
 
-@pytest.fixture
-def saved(tmp_path):
-    folder = tmp_path / "pages"
-    (folder / "sub").mkdir(parents=True)
-    comment = "<!-- saved from url=(0031)https://docs.example/squeeze -->"
-    (folder / "squeeze.html").write_text(comment + HTML)
-    link = '<link rel="canonical" href="https://blog.example/concat">'
-    (folder / "sub" / "concat.htm").write_text(
-        f"<head>{link}</head><main><p>Concatenate frames with concat. {SQUEEZE}</p></main>"
-    )
-    (folder / "notes.md").write_text(
-        "# Merging\n\nMerge tables by their keys with merge, which takes a while for large ones."
-    )
-    (folder / "bad.html").write_bytes(b"\xff\xfe\x00")
-    (folder / "image.png").write_bytes(b"merge merge merge")
-    return folder
-
-
-async def test_a_folder_is_searched_and_its_pages_have_their_original_addresses(saved):
-    pages = SavedPages(saved)
-    web = WebSource(pages.find, pages.read, None, name="folder", say=pytest.fail)
-    origins = [
-        (await web.search(query, 1))[0].passage.origin for query in ("squeeze axes", "concat frames", "merge keys")
-    ]
-    assert origins == ["https://docs.example/squeeze#s", "https://blog.example/concat", "notes.md"]
-    assert await web.search("quaternion", 1) == []
-
-
-def titles(folder):
-    return [hit.title for hit in anyio.run(SavedPages(folder).find, "squeeze", 99)]
-
-
-def test_a_folder_is_not_listed_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages._MAX_ENTRIES", 30)
-    listed, scandir = [], os.scandir
-    monkeypatch.setattr("exploracoder_jupyter.web.saved_pages.os.scandir", lambda at: listed.append(at) or scandir(at))
-    for at in range(100):
-        (tmp_path / f"sub{at:02}").mkdir()
-        (tmp_path / f"sub{at:02}" / "page.md").write_text(f"# Page\n\n{SQUEEZE}")
-    (tmp_path / "0.md").write_text(f"# First\n\n{SQUEEZE}")
-    titles(tmp_path)
-    assert len(listed) < 5
-
-
-def test_no_link_in_a_folder_is_followed(tmp_path):
-    pages, outside = tmp_path / "pages", tmp_path / "outside"
-    pages.mkdir()
-    outside.mkdir()
-    (pages / "a.md").write_text(f"# Inside\n\n{SQUEEZE}")
-    (outside / "b.md").write_text(f"# Outside\n\n{SQUEEZE}")
-    (pages / "b.md").symlink_to(outside / "b.md")
-    (pages / "sub").symlink_to(outside)
-    (pages / "loop").symlink_to(pages)
-    os.mkfifo(pages / "pipe.md")
-    assert titles(pages) == ["Inside"]
-
-
 async def open_web(retrieval, folder, emit, stack):
     """The web source of a run with these settings in this folder."""
     return await open_web_source(
@@ -383,22 +323,7 @@ async def test_a_message_says_where_queries_go(where, destination, tmp_path):
     assert source.kind == "web" and destination in text
 
 
-async def test_a_folder_is_opened_beside_the_work(saved, tmp_path):
-    settings = resolve({"retrieval": {"web": "pages"}}).retrieval
-    source, [text] = await opened(settings, tmp_path)
-    assert (await source.search("merge keys", 1))[0].passage.origin == "notes.md"
-    assert "pages" in text
-    with pytest.raises(UsageError, match="no folder 'elsewhere'"):
-        await opened(resolve({"retrieval": {"web": "elsewhere"}}).retrieval, tmp_path)
-
-
-@pytest.mark.parametrize("where", ["~nobody-of-this-name/pages", "x" * 5000, "no\0thing"])
-async def test_a_folder_that_cannot_be_is_one_sentence(where, tmp_path):
-    with pytest.raises(UsageError, match=r"There is no folder .* of saved pages to search"):
-        await opened(Retrieval(web="folder", web_address=where), tmp_path)
-
-
-@pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example"), ("lxml", "pages")])
+@pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example")])
 async def test_a_missing_package_is_reported_at_the_start(missing, where, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "exploracoder_jupyter.runs.construction.web_source_factory.find_spec", lambda name: name != missing or None

@@ -1,4 +1,7 @@
-"""Describes lines, bars and box plots in Matplotlib axes. They are read, never drawn."""
+"""Describes the lines, points, bars, pies, images and texts in Matplotlib axes. They are read, never drawn.
+
+Any other artist is described by its type and label alone.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import sys
 from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays import number_ranges
-from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import FormatNumber, format_number
+from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import format_number
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter, in_data
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import quote, strip_quoted
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
+from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 _MAX_BARS = 2000
-_MAX_LISTED = 8
+_MAX_LISTED_BARS = 8
+_MAX_LISTED_POINTS = 6
+_MAX_SLICES = 10
 
 
 class Series(NamedTuple):
@@ -64,67 +69,40 @@ def describe_line(line: Any, axes: Any, options: SummaryOptions) -> Series | Non
     return Series(format_series("vertical line", label), f"at x = {format_x(points[0, 0])}") if in_x else None
 
 
-def describe_3d(artist: Any, axes: Any, options: SummaryOptions) -> Series:
-    """Describe a line or points in space."""
-    is_line = hasattr(artist, "get_data_3d")
-    xyz = artist.get_data_3d() if is_line else artist._offsets3d
-    samples = [number_ranges.to_floats(number_ranges.thin(values, options.sample)) for values in xyz]
-    ranges = [f"{name} {number_ranges.describe_range(sample)}" for name, sample in zip("xyz", samples, strict=True)]
-    kind = "3-D line" if is_line else "3-D points"
-    return Series(format_series(kind, label_of(artist), f"{len(xyz[0]):,} points"), "; ".join(ranges))
+def describe_points(points: Any, axes: Any, options: SummaryOptions) -> Series:
+    """Describe scattered points."""
+    offsets = points.get_offsets()
+    sample = sys.modules["numpy"].ma.filled(number_ranges.thin(offsets, options.sample).astype(float), float("nan"))
+    format_x, format_y = axis_formatter(axes.xaxis), axis_formatter(axes.yaxis)
+    x_range = number_ranges.describe_range(sample[:, 0], format_x)
+    data = f"x {x_range}; y {number_ranges.describe_range(sample[:, 1], format_y)}"
+    if len(sample) <= _MAX_LISTED_POINTS:
+        data = number_ranges.describe_curve(sample[:, 0], sample[:, 1], format_x, format_y)
+    return Series(format_series("scattered points", label_of(points), f"{len(offsets):,}"), data)
 
 
 def describe_bars(container: Any, axes: Any, options: SummaryOptions) -> Series:
     """Describe bars, or the bins of a histogram, that were created by one call."""
     patches = container.patches[:_MAX_BARS]
-    boxes = sys.modules["numpy"].array([patch_box(patch) for patch in patches], dtype=float).reshape(-1, 4)
-    lefts, bottoms, widths, heights = boxes.T
-    position_axis, value_axis, kind = axes.xaxis, axes.yaxis, ""
+    boxes = [(patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()) for patch in patches]
+    lefts, bottoms, widths, heights = sys.modules["numpy"].array(boxes, dtype=float).reshape(-1, 4).T
+    position_axis, value_axis, kind = axes.xaxis, axes.yaxis, "bars"
     if container.orientation == "horizontal":
-        position_axis, value_axis, kind = axes.yaxis, axes.xaxis, "horizontal "
+        position_axis, value_axis, kind = axes.yaxis, axes.xaxis, "horizontal bars"
         lefts, widths, heights = bottoms, heights, widths
-    are_adjacent = len(patches) > 2 and bool((abs((lefts + widths)[:-1] - lefts[1:]) <= 1e-6 * abs(widths[:-1])).all())
-    kind += "bars side by side (as of a histogram)" if are_adjacent else "bars"
-    describe = _describe_bins if are_adjacent else _describe_columns
-    data = describe(lefts, lefts + widths, heights, axis_formatter(position_axis, 0.45), axis_formatter(value_axis))
+    format_value, format_height = axis_formatter(position_axis, 0.45), axis_formatter(value_axis)
+    middles = [format_value(float(round(value, 9))) for value in (lefts + widths / 2).tolist()]
+    if len(middles) <= _MAX_LISTED_BARS:
+        bars = zip(middles, heights.tolist(), strict=True)
+        data = ", ".join(f"{truncate(position, 20)} = {format_height(height)}" for position, height in bars)
+    else:
+        data = f"from {middles[0]} to {middles[-1]}, {number_ranges.describe_range(heights, format_height)}"
     label = label_of(container) or next(map(label_of, patches), "")  # a histogram's label is on its first bar
     return Series(format_series(kind, label, f"{len(container.patches):,}"), data)
 
 
-def patch_box(patch: Any) -> tuple[float, float, float, float]:
-    """Return left, bottom, width and height."""
-    return patch.get_x(), patch.get_y(), patch.get_width(), patch.get_height()
-
-
-def _describe_bins(
-    starts: Any, ends: Any, heights: Any, format_value: FormatNumber, format_height: FormatNumber
-) -> str:
-    """Describe the positions and heights of bins that touch."""
-    if not len(number_ranges.finite(heights)):
-        return "no finite heights"
-    top = int(sys.modules["numpy"].nanargmax(heights))
-    highest = f"highest at {format_value(starts[top])} to {format_value(ends[top])}"
-    range_text = number_ranges.describe_range(heights, format_height)
-    return f"from {format_value(starts[0])} to {format_value(ends[-1])}, heights {range_text}, {highest}"
-
-
-def _describe_columns(
-    starts: Any, ends: Any, heights: Any, format_value: FormatNumber, format_height: FormatNumber
-) -> str:
-    np = sys.modules["numpy"]
-    middles = [format_value(float(round(value, 9))) for value in ((starts + ends) / 2).tolist()]
-    if len(middles) <= _MAX_LISTED:
-        columns = zip(middles, heights.tolist(), strict=True)
-        return ", ".join(f"{truncate(position, 20)} = {format_height(height)}" for position, height in columns)
-    if not len(number_ranges.finite(heights)):
-        return "no finite heights"
-    top, bottom = middles[int(np.nanargmax(heights))], middles[int(np.nanargmin(heights))]
-    range_text = number_ranges.describe_range(heights, format_height)
-    return f"from {middles[0]} to {middles[-1]}, {range_text}, highest at {top}, lowest at {bottom}"
-
-
 def describe_error_bars(container: Any, axes: Any, options: SummaryOptions) -> Series | None:
-    """Describe a line with error bars."""
+    """Describe the line of error bars."""
     line = describe_line(container.lines[0], axes, options) if container.lines[0] is not None else None
     if line is None:
         return Series(format_series("error bars", label_of(container)))
@@ -132,28 +110,35 @@ def describe_error_bars(container: Any, axes: Any, options: SummaryOptions) -> S
     return line._replace(what=format_series("line with error bars", label_of(container), count))
 
 
-def find_box_plots(lines: list[Any]) -> list[Any]:
-    """Return the lines of box plots: for each the box, two whiskers, two caps, the median, and the outliers."""
-    lines = [line for line in lines if mro(line)[0] == "Line2D"][:_MAX_BARS]
-    shapes = [line.get_xydata() for line in lines]
-    starts = [index for index, shape in enumerate(shapes) if len(shape) == 5 and (shape[0] == shape[-1]).all()]
-    starts = [index for index in starts if [len(shape) for shape in shapes[index + 1 : index + 6]] == [2] * 5]
-    return [line for index in starts for line in lines[index : index + 7]]
+def describe_image(image: Any, axes: Any, options: SummaryOptions) -> Series:
+    """Describe an image or a grid of colored cells."""
+    pixels = image.get_array()
+    if pixels is None:
+        return Series(format_series("image", label_of(image), "empty"))
+    values = number_ranges.to_floats(number_ranges.thin(pixels.reshape(-1), options.sample))
+    size = f"{' x '.join(map(str, pixels.shape))} {pixels.dtype}"
+    return Series(format_series("image", label_of(image), size), f"values {number_ranges.describe_range(values)}")
 
 
-def describe_box_plots(lines: list[Any], axes: Any) -> Series:
-    """Describe the first few box plots."""
-    plots = [[line.get_xydata() for line in lines[index : index + 7]] for index in range(0, len(lines), 7)]
-    data = [_describe_box_plot(shapes, axis_formatter(axes.xaxis, 0.45)) for shapes in plots[:_MAX_LISTED]]
-    more = f"; {len(plots) - _MAX_LISTED:,} more" if len(plots) > _MAX_LISTED else ""
-    return Series(f"box plots: {len(plots):,}", "; ".join(data) + more)
+def describe_pie(wedges: list[Any]) -> Series:
+    """Describe the shares of a pie."""
+    shares = [
+        f"{truncate(label_of(wedge) or '-', 20)} {abs(wedge.theta2 - wedge.theta1) / 3.6:.1f}%" for wedge in wedges
+    ]
+    return Series(f"pie: {len(wedges):,} slices", format_list(shares, _MAX_SLICES))
 
 
-def _describe_box_plot(shapes: list[Any], format_value: FormatNumber) -> str:
-    box, whiskers = shapes[0][:, 1], [end for shape in shapes[1:3] for end in shape[:, 1]]
-    outliers = f", {len(shapes[6]):,} outside" if len(shapes) > 6 and len(shapes[6]) else ""
-    return (
-        f"{format_value(float(shapes[0][:, 0].mean()))}: median {format_number(shapes[5][0, 1])}, "
-        f"box {format_number(box.min())} to {format_number(box.max())}, "
-        f"whiskers {format_number(min(whiskers))} to {format_number(max(whiskers))}{outliers}"
-    )
+def describe_note(text: Any, axes: Any, options: SummaryOptions) -> Series | None:
+    """Describe a text and its position; None if it is empty."""
+    content = text.get_text()
+    if not content:
+        return None
+    position = text.xy if hasattr(text, "xy") else text.get_position()
+    coordinates = ", ".join(format_number(value) if isinstance(value, float) else str(value) for value in position)
+    return Series("text", f"{quote(content)} at {coordinates}")
+
+
+def describe_artist(artist: Any, axes: Any, options: SummaryOptions) -> Series:
+    """Describe any other shape or collection of shapes by its type."""
+    paths = artist.get_paths() if hasattr(artist, "get_paths") else ()
+    return Series(format_series(type(artist).__name__, label_of(artist), f"{len(paths):,}" if paths else ""))

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries.arrays.number_ranges import format_number
-from exploracoder_jupyter.kernel_agent.summaries.charts import axes_areas
-from exploracoder_jupyter.kernel_agent.summaries.charts import axes_series as curves
+from exploracoder_jupyter.kernel_agent.summaries.charts import axes_series
 from exploracoder_jupyter.kernel_agent.summaries.charts.axes_series import Series, mro
 from exploracoder_jupyter.kernel_agent.summaries.charts.axis_scales import axis_formatter
 from exploracoder_jupyter.kernel_agent.summaries.charts.captions import caption_fact, legend_fact, quote, strip_quoted
@@ -23,20 +22,17 @@ _MAX_AXES = 12
 _MAX_CATEGORIES = 8
 
 _DESCRIBERS: dict[str, Callable[[Any, Any, SummaryOptions], Series | None]] = {
-    "AxesImage": axes_areas.describe_image,
-    "BarContainer": curves.describe_bars,
-    "Collection": axes_areas.describe_artist,
-    "ContourSet": axes_areas.describe_contours,
-    "ErrorbarContainer": curves.describe_error_bars,
-    "FillBetweenPolyCollection": axes_areas.describe_filled_area,
-    "Line2D": curves.describe_line,
-    "Line3D": curves.describe_3d,
-    "Patch": axes_areas.describe_artist,
-    "Path3DCollection": curves.describe_3d,
-    "PathCollection": axes_areas.describe_scatter,
-    "QuadMesh": axes_areas.describe_mesh,
-    "Rectangle": axes_areas.describe_rectangle,
-    "Text": axes_areas.describe_note,
+    "AxesImage": axes_series.describe_image,
+    "BarContainer": axes_series.describe_bars,
+    "Collection": axes_series.describe_artist,
+    "ErrorbarContainer": axes_series.describe_error_bars,
+    "Line2D": axes_series.describe_line,
+    "Line3D": axes_series.describe_artist,
+    "Patch": axes_series.describe_artist,
+    "Path3DCollection": axes_series.describe_artist,
+    "PathCollection": axes_series.describe_points,
+    "QuadMesh": axes_series.describe_image,
+    "Text": axes_series.describe_note,
 }
 
 
@@ -60,11 +56,10 @@ def _describe_axes(axes: Any, options: SummaryOptions) -> Iterator[Fact]:
 def _describe_content(axes: Any, options: SummaryOptions) -> tuple[list[Series], list[Any]]:
     """Describe the first artists of the axes; return these series, and the artists and containers without one."""
     containers = [one for one in axes.containers if {"BarContainer", "ErrorbarContainer"} & {*mro(one)}]
-    wedges, boxes = _pie_wedges(axes), curves.find_box_plots(list(axes.lines))
+    wedges = _pie_wedges(axes)
     grouped = {id(artist) for container in containers for artist in container.get_children()}
-    grouped |= {id(artist) for artist in (*wedges, *boxes)}
-    series_list = [axes_areas.describe_pie(wedges)] if wedges else []
-    series_list += [curves.describe_box_plots(boxes, axes)] if boxes else []
+    grouped |= {id(artist) for artist in wedges}
+    series_list = [axes_series.describe_pie(wedges)] if wedges else []
     other_artists: list[Any] = [*axes.tables, *axes.artists, *axes.child_axes]
     artists = [*axes.images, *axes.lines, *axes.collections, *axes.patches, *([] if wedges else axes.texts)]
     for artist in [*containers, *(artist for artist in artists if id(artist) not in grouped)]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
+from exploracoder_jupyter.kernel_agent.summaries.objects.html_text import visible_lines
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_size, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
@@ -24,8 +25,11 @@ def _describe(display: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield Fact(options.short(getattr(display, "url", None) if data is None else data), shows=True)
         return
     yield Fact(f"{len(data):,} characters")
+    if type(display).__name__ == "HTML":
+        yield from visible_lines(data)
+        return
     text = data[:_MAX_MARKUP_LENGTH]
-    if type(display).__name__ in ("HTML", "SVG"):
+    if type(display).__name__ == "SVG":
         text = unescape(_TAG.sub(" ", text))
     if text.strip():
         yield Fact(truncate(text, _MAX_LENGTH), shows=True)

@@ -18,6 +18,7 @@ from typing import Any
 from exploracoder_jupyter.kernel_agent.introspection.call_signatures import PlainText
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, import_path, mro, type_path
 from exploracoder_jupyter.kernel_agent.reporting.signature_hints import format_signature
+from exploracoder_jupyter.kernel_agent.summaries.objects.html_text import shown_as_html
 from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily, format_list, truncate
 from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import describe_structure, format_count, has_plain_repr
@@ -38,6 +39,7 @@ def describe(value: Any, options: SummaryOptions) -> Iterator[Fact]:
         yield Fact(f"{_CLASS_MARKERS[markers[0]]}, {format_count(len(fields), 'field')}")
     else:
         yield _repr_fact(value, len(fields))
+    yield from shown_as_html(value)
     yield from field_facts(fields, options)
     yield from _member_facts(kind)
 

@@ -15,7 +15,6 @@ from exploracoder_jupyter.knowledge.documents.readers import (
     html_reader,
     markdown_reader,
     notebook_reader,
-    openapi_reader,
     rst_reader,
     sphinx_inventory,
     text_reader,
@@ -53,7 +52,7 @@ def read_page(file: File) -> Page:
 
 
 def parse_page(file: File) -> Page:
-    """Parse a document; the page is empty if it is not documentation after all, like most JSON.
+    """Parse a document; the page is empty if it is not documentation after all, like a configuration of Sphinx.
 
     APIs that a changelog merely mentions are left out.
 
@@ -77,8 +76,6 @@ def _read(file: File) -> Page:
         return rst_reader.read(text)
     if kind == ".ipynb":
         return notebook_reader.read(text)
-    if kind in (".json", ".yaml", ".yml"):
-        return openapi_reader.read(text, yaml=kind != ".json") if openapi_reader.looks_like_openapi(text) else Page()
     if kind == ".pyi":
         return Page(apis=tuple(parse_stubs(text, among_others=True)))
     if kind == ".py":

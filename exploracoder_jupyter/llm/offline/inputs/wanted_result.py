@@ -37,7 +37,9 @@ class SolutionForm:
         """Return the whole task as a goal, with the function's parameters and the user's variables among its values."""
         goal = Goal.of(task.text)
         first = len(goal.values)
-        variables = [_variable_value(first + i, name) for i, name in enumerate((*self.parameters, *task.uses))]
+        variables = [
+            _variable_value(first + i, name) for i, name in enumerate((*self.parameters, *_names_of_variables(task)))
+        ]
         return add_columns(replace(goal, values=(*goal.values, *variables)), task)
 
     def apply(self, code: str) -> str:
@@ -50,7 +52,7 @@ def solution_form(task: Task) -> SolutionForm:
     if task.solution_name:
         return SolutionForm(("result",), task.solution_name, _function_parameters(task, task.solution_name))
     targets = find_targets(task.text)
-    inputs = {name for name in task.uses if name not in targets}
+    inputs = {name for name in _names_of_variables(task) if name not in targets}
     check = parse_python(task.check or "")
     bound = {name for node in ast.walk(check) if isinstance(node, ast.stmt) for name in stored_names(node)}
     checked_names = sorted(loaded_names(check) - bound - inputs - set(dir(builtins)))
@@ -63,9 +65,9 @@ def add_columns(goal: Goal, task: Task) -> Goal:
 
     The variables have not been inspected, so these are guesses; without variables there are none.
     """
-    if not task.uses:
+    if not (names := _names_of_variables(task)):
         return goal
-    excluded = {*STOP_WORDS, *task.uses, *find_targets(task.text), *(value.code.strip("'\"") for value in goal.values)}
+    excluded = {*STOP_WORDS, *names, *find_targets(task.text), *(value.code.strip("'\"") for value in goal.values)}
     found = [match for match in _COLUMN.finditer(mask_literals(goal.text)) if match.group(2).lower() not in excluded]
     first = 1 + max((value.id for value in goal.values), default=-1)
     columns = [
@@ -77,7 +79,12 @@ def add_columns(goal: Goal, task: Task) -> Goal:
 
 def user_variables(task: Task) -> tuple[Value, ...]:
     """Return the user's variables that the task may use."""
-    return tuple(_variable_value(-50 - i, name) for i, name in enumerate(task.uses))
+    return tuple(_variable_value(-50 - i, name) for i, name in enumerate(_names_of_variables(task)))
+
+
+def _names_of_variables(task: Task) -> tuple[str, ...]:
+    given = (one.name for one in task.variables if one.given and not one.lacking)
+    return tuple(dict.fromkeys([*task.uses, *given]))
 
 
 def _variable_value(number: int, name: str) -> Value:
