@@ -48,7 +48,8 @@ async def begin_search(run: Run) -> Search:
         return search
     passages = await gather_for_task(run, SOLUTION.id)
     apis = successors(run.knowledge, f"{run.task.text}\n{run.task.setup}")
-    return Search(run, SOLUTION, apis, tuple(item for item in passages if item.source == "snippet"))
+    given = run.retrieval.docs  # what a user gives is shown; what a library ships is what a model may know
+    return Search(run, SOLUTION, apis, tuple(item for item in passages if given or item.source != "documentation"))
 
 
 def context_tokens(apis: Sequence[ApiDoc]) -> int:

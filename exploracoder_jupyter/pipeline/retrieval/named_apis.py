@@ -7,8 +7,9 @@ returns it, and what a name in the user's own code has become.
 
 from __future__ import annotations
 
+import builtins
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice, zip_longest
 from typing import Final
 
@@ -24,7 +25,7 @@ _PER_NAME: Final = 5
 _MOST_WAYS: Final = 6
 _PATH = re.compile(r"[A-Za-z_][\w.]*")
 _NAMED = re.compile(r"[A-Za-z_][\w.]*(?=\()|(?<=`)[A-Za-z_][\w.]*(?=`)")
-_RENAMED: Final = "renam|deprecat|replac|former|previous|instead|supersed|old name"
+_RENAMED: Final = r"renamed from|formerly|previously|replac\w+|supersed\w+|instead of|old name"
 
 
 def small_library(apis: Sequence[ApiDoc]) -> tuple[ApiDoc, ...]:
@@ -83,7 +84,7 @@ def successors(knowledge: Knowledge, code: str) -> tuple[ApiDoc, ...]:
     found: dict[str, ApiDoc] = {}
     for path in dict.fromkeys(_NAMED.findall(code)):
         name = path.rpartition(".")[2]
-        if name not in names and len(name) > 2:
+        if name not in names and not hasattr(builtins, name):
             found |= {api.path: api for api in knowledge.apis if _says_it_was(api, name)}
             continue
         for api in knowledge.apis:
@@ -97,14 +98,8 @@ def successors(knowledge: Knowledge, code: str) -> tuple[ApiDoc, ...]:
 
 
 def _says_it_was(api: ApiDoc, name: str) -> bool:
-    texts: Iterable[str] = (
-        *api.notes,
-        api.summary,
-        *re.findall(rf"[^\n]*\b{re.escape(name)}\b[^\n]*", api.description),
-    )
-    return any(
-        re.search(rf"\b{re.escape(name)}\b", text) and re.search(_RENAMED, text, re.IGNORECASE) for text in texts
-    )
+    texts = (text for text in (*api.notes, api.description) if name in text)
+    return any(re.search(rf"(?:{_RENAMED})\W+(?:\w+\W+){{0,3}}{re.escape(name)}\b", text, re.I) for text in texts)
 
 
 def _distance(api: ApiDoc) -> tuple[bool, int, int]:

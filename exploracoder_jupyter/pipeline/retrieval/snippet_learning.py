@@ -54,10 +54,10 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
         found += [snippet for snippet in snippets if not refuted & _calls(snippet.code, snippet.apis)]
     if solution and result.verdict.outcome == "solved":
         found += _make_snippet(run, " ".join(run.task.text.split()), solution.code, solution.apis, "")
-    distinct = {fingerprint(snippet.code): snippet for snippet in found}
+    distinct = {fingerprint(snippet.code): snippet for snippet in reversed(found)}  # a cell's has what it showed
     if distinct:
         with anyio.move_on_after(_PATIENCE, shield=True):
-            await run.sources.learn(tuple(distinct.values()))
+            await run.sources.learn(tuple(reversed(distinct.values())))
 
 
 @heuristic("looking for outdated snippets", lambda run, passages, experiences: None)

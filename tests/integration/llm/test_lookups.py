@@ -14,6 +14,8 @@ from exploracoder_jupyter.trace.trace_file import load
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m)\n```"
+EXPERIMENT = CODE.replace("m =", "middle =").replace("print(m)", "print(middle)")
+"""A cell that does not pass the check, so that a program is requested."""
 
 
 def stream(*deltas, finish):
@@ -39,7 +41,7 @@ class Server:
             return stream({"content": json.dumps({"apis": ["statistics.median"]})}, finish="stop")
         if len(body["messages"]) > 2:
             self.lookup_replies.append(last)
-            return stream({"content": CODE}, finish="stop")
+            return stream({"content": EXPERIMENT if "Write the next cell" in first else CODE}, finish="stop")
         if "Write the next cell" in first:
             assert [tool["function"]["name"] for tool in body["tools"]][2] == "get_source"
             call = {"index": 0, "id": "c1", "function": {"name": "get_source", "arguments": '{"path": "statis'}}

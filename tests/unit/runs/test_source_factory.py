@@ -45,11 +45,10 @@ async def _kinds(sources):
         ({"snippets": False}, set()),
         ({"documents": DOCUMENTS}, {"snippet", "documentation"}),
         ({"workspace": True}, {"snippet", "workspace"}),
-        ({"web": "folder", "web_address": "pages"}, {"snippet", "web"}),
+        ({"web": "https://searx.example"}, {"snippet", "web"}),
     ],
 )
 def test_the_sources_are_those_of_the_settings(tmp_path, given, kinds):
-    (tmp_path / "pages").mkdir()
     assert _opened(tmp_path, _kinds, **given)[0] == kinds
 
 

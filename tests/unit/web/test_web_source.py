@@ -353,6 +353,7 @@ async def test_a_key_is_put_into_the_address_and_nowhere_else(tmp_path, monkeypa
     ("settings", "sentence"),
     [
         ({"web": "searxng"}, "Web search with searxng needs the setting 'retrieval.web_address'."),
+        ({"web": "saved/pages"}, "The web cannot be searched with 'saved/pages'."),
         ({"web": "url", "web_address": "ftp://x/{query}"}, "is not an http or https URL."),
         ({"web": "searxng", "web_address": "http://[x"}, "is not an http or https URL."),
         ({"web": "http://:80"}, "is not an http or https URL."),
