@@ -1,9 +1,10 @@
-"""Whether the reference solutions of problem files pass their hidden tests, and empty ones fail.
+"""Whether the reference solutions of problem files pass their hidden tests and checks, and empty ones fail.
 
     python benchmarks/verify_problems.py FILE ... [--python INTERPRETER]
 
 Every program (setup, solution, one test) runs in a process of its own, in an empty temporary folder. INTERPRETER
-is that of an environment with the libraries of the problems.
+is that of an environment with the libraries of the problems. Each of the needed APIs must exist there, at least under
+one of its names, and each live variable after the setup.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -56,12 +58,44 @@ for parts in given["programs"]:
 """Runs each program in a fork of a process that has imported the libraries."""
 
 
-def errors(problems: list[Problem], solutions: list[str], python: str) -> list[str]:
+API_TEST = """
+import importlib
+
+def find(path):
+    names = path.split(".")
+    for end in range(len(names), 0, -1):
+        try:
+            value = importlib.import_module(".".join(names[:end]))
+        except ImportError:
+            continue
+        for name in names[end:]:
+            value = getattr(value, name, None)
+        return value
+
+missing = [names for names in {} if all(find(name) is None for name in names)]
+assert not missing, missing
+"""
+
+
+def hidden_tests(problem: Problem, solution: str) -> list[str]:
+    """Return the tests as they are run after the solution."""
+    return [hidden_test_code(test, solution) for test in problem.tests]
+
+
+def all_tests(problem: Problem, solution: str) -> list[str]:
+    """Return the tests, the check, and whether the needed APIs and the live variables exist."""
+    needed = [API_TEST.format([*map(list, problem.gold_apis)])] if problem.gold_apis else []
+    return [*hidden_tests(problem, solution), *filter(None, [problem.check]), *needed, *problem.live]
+
+
+def errors(
+    problems: list[Problem], solutions: list[str], python: str, tests: Callable[[Problem, str], list[str]]
+) -> list[str]:
     """Return the error of each solution in its first test that fails; empty if all pass."""
     programs, places = [], []
     for place, (problem, solution) in enumerate(zip(problems, solutions, strict=True)):
-        for test in problem.tests:
-            programs.append([problem.setup, solution, hidden_test_code(test, solution)])
+        for test in tests(problem, solution):
+            programs.append([problem.setup, solution, test])
             places.append(place)
     libraries = sorted({library for problem in problems for library in problem.libraries})
     path = os.pathsep.join(filter(None, [str(problems[0].folder), os.environ.get("PYTHONPATH", "")]))
@@ -86,8 +120,8 @@ def verify(path: Path, python: str) -> None:
     for notice in found.notices:
         print(notice)
     problems = [problem for problem in found.problems if problem.solution is not None]
-    references = errors(problems, [problem.solution or "" for problem in problems], python)
-    empty = errors(problems, [""] * len(problems), python)
+    references = errors(problems, [problem.solution or "" for problem in problems], python, all_tests)
+    empty = errors(problems, [""] * len(problems), python, hidden_tests)
     print(f"{path.name}: {references.count('')} of {len(problems)} references pass, {empty.count('')} empty ones pass")
     for problem, error, nothing in zip(problems, references, empty, strict=True):
         if error:

@@ -165,8 +165,8 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
         root = await siblings.root()  # first, so that it has the state of the caller's kernel at the start of the run
         if order.recording:
             root = await order.recording.begin(root)
-        base = root
-        root = await retry_on_branching_change(lambda: run_setup(base, order.task))
+        base, given = root, replace(order.task, setup=order.before or order.task.setup)
+        root = await retry_on_branching_change(lambda: run_setup(base, given))
         if not order.recording and (order.replies is None or order.replies.asks_model):
             settings = await _resolve_settings(order, settings, keys)  # after the root, since an endpoint may be slow
         environment = replace(siblings.environment(), folder=str(order.workdir.resolve()))

@@ -74,6 +74,8 @@ class Order:
     """Why no variables were sent, if experiments were to be forks of the live kernel; a clause, or empty."""
     live: LiveKernel | None = None
     """The caller's kernel, if it may be forked."""
+    before: str = ""
+    """Code that makes the variables of `task.uses` where there is no caller's kernel; the model does not see it."""
     mentioned: tuple[UserVariable, ...] = ()
     """The variables of the caller that the task or its check names, and those of `task.uses`."""
     trace_folder: Path | None = None

@@ -24,7 +24,8 @@ class Problem:
     """Code that is run after the solution, each test in a copy of its state; a test passes if it raises nothing.
     `SOLUTION_VARIABLE` in a test stands for the code of the solution."""
     setup: str = ""
-    """Code that is run before the solution and is not part of it, such as imports and data. Strategies know it."""
+    """Code that is run before the solution and is not part of it, such as imports and data. Strategies know it, unless
+    it makes live variables."""
     solution_name: str | None = None
     """Name of the function that the solution must define, if it must."""
     docs: tuple[str, ...] = ()
@@ -40,6 +41,11 @@ class Problem:
     are those of the repository."""
     folder: Path = Path()
     """Working directory of the code, with data files and private libraries; `Path()` stands for an empty one."""
+    live: tuple[str, ...] = ()
+    """Variables that the setup makes as if they were in the user's kernel: strategies see what a user's run would see
+    of them, and not the setup."""
+    check: str | None = None
+    """Check of the user (`--check`), which strategies know; the tests are hidden all the same."""
 
 
 def hidden_test_code(test: str, solution: str) -> str:

@@ -1,6 +1,7 @@
 """The rows of a problem file in the form that users write: one JSON object per line.
 
-    {"id", "task", "libraries", "tests", "setup"?, "name"?, "docs"?, "solution"?, "gold_apis"?}
+    {"id", "task", "libraries", "tests", "setup"?, "live"?, "check"?, "name"?, "docs"?, "solution"?,
+     "gold_apis"?}
 
 or, for a definition of a repository (RRR, section 3),
 
@@ -46,6 +47,12 @@ def _check_function_name(name: str) -> str:
     return name
 
 
+def _check_variable_name(name: str) -> str:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError("must have names of variables that the setup makes, such as sales")
+    return name
+
+
 def as_list(given: object) -> object:
     """Return a list of one string for a string, and anything else as it is."""
     return [given] if isinstance(given, str) else given
@@ -54,6 +61,7 @@ def as_list(given: object) -> object:
 Filled = Annotated[str, AfterValidator(_check_filled)]
 Code = Annotated[str, AfterValidator(check_python)]
 FilledCode = Annotated[str, AfterValidator(_check_filled), AfterValidator(check_python)]
+VariableName = Annotated[str, AfterValidator(_check_variable_name)]
 Names = Annotated[tuple[Filled, ...], BeforeValidator(as_list)]
 
 
@@ -67,6 +75,8 @@ class ProblemRow(BaseModel):
     libraries: Annotated[Names, Field(min_length=1)]
     tests: Annotated[tuple[FilledCode, ...], BeforeValidator(as_list), Field(min_length=1)]
     setup: Code = ""
+    live: Annotated[tuple[VariableName, ...], BeforeValidator(as_list)] = ()
+    check: FilledCode | None = None
     name: Annotated[str, AfterValidator(_check_function_name)] | None = None
     docs: Names = ()
     solution: Code | None = None
@@ -81,6 +91,8 @@ class ProblemRow(BaseModel):
             self.libraries,
             self.tests,
             setup=self.setup,
+            live=self.live,
+            check=self.check,
             solution_name=self.name,
             docs=self.docs if folder != Path() else tuple(str(path.parent.resolve() / doc) for doc in self.docs),
             solution=self.solution,

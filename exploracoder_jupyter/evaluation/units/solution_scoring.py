@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,8 +37,10 @@ def task_of(problem: Problem) -> Task:
     return Task(
         problem.task,
         problem.libraries,
+        problem.live,
+        problem.check,
         solution_name=problem.solution_name,
-        setup=problem.setup,
+        setup="" if problem.live else problem.setup,
         repository=problem.repository,
     )
 
@@ -62,7 +64,7 @@ async def score_solution(
         try:
             folder = problem.folder if problem.folder != Path() else Path(stack.enter_context(TemporaryDirectory()))
             siblings = await stack.enter_async_context(open_siblings(settings.sandbox, workdir=folder))
-            root, task = await siblings.root(), task_of(problem)
+            root, task = await siblings.root(), replace(task_of(problem), setup=problem.setup)
             start = await retry_on_branching_change(lambda: run_setup(root, task))
             tests = await run_hidden_tests(start, problem, code, timeout=settings.exploration.timeout)
             roots = {info.name for info in libraries} or {*problem.libraries}

@@ -24,7 +24,7 @@ _NOT_DETERMINING = {
 }
 """Settings that say where something is, not what it is, and those that the digest contains in another form."""
 _LEFT_OUT = ("view", "history")
-_PROBLEM_LEFT_OUT = ("folder", "solution", "docs", "repository")
+_PROBLEM_LEFT_OUT = ("folder", "solution", "docs", "repository", "live", "check")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,8 @@ class Unit:
             "problem": {
                 **{name: getattr(self.problem, name) for name in names},
                 **({"repository": asdict(repository)} if repository else {}),
+                **({"live": list(self.problem.live)} if self.problem.live else {}),
+                **({"check": self.problem.check} if self.problem.check else {}),
             },
             "docs": [_content_digest(path) for path in self.docs],
             "strategy": self.strategy,

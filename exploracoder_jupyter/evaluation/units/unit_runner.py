@@ -1,6 +1,7 @@
 """Runs one unit: the strategy first, then the hidden tests on its solution.
 
-The strategy sees the task, the setup and the documentation of the problem. Stored snippets are neither used nor
+The strategy sees the task, the setup or the live variables that it makes, the check and the documentation of the
+problem. Stored snippets are neither used nor
 written, so that units do not learn from one another.
 """
 
@@ -15,7 +16,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import Layer
 from exploracoder_jupyter.core.errors import EndpointError, format_error
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import RunState, fold_all
-from exploracoder_jupyter.core.types import Usage
+from exploracoder_jupyter.core.types import Usage, UserVariable
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
 from exploracoder_jupyter.evaluation.units.solution_scoring import score_solution, task_of
@@ -79,7 +80,9 @@ def _order(unit: Unit, trace: Path) -> Order:
         folder = problem.folder.resolve()
     else:
         folder.mkdir(exist_ok=True)
-    return Order(task_of(problem), (forced, unit.layer), workdir=folder)
+    given = tuple(UserVariable(name, given=True) for name in problem.live)
+    before = problem.setup if given else ""
+    return Order(task_of(problem), (forced, unit.layer), workdir=folder, mentioned=given, before=before)
 
 
 def _unscored(unit: Unit, state: RunState, trace: Path) -> UnitResult:

@@ -203,6 +203,31 @@ async def test_a_unit_hides_its_tests(httpserver, settings, tmp_path):
     assert spent == usage
 
 
+async def test_live_variables_are_known_by_their_schema_alone(httpserver, settings, tmp_path):
+    prompts = []
+    answer = answering("total = float(sum(sales['price']))")
+
+    def record(request):
+        prompts.append(request.data.decode())
+        return answer(request)
+
+    settings["endpoint"]["base_url"] = offer_toy(httpserver, record)
+    problem = Problem(
+        "total",
+        "Add up the prices in `sales` as `total`.",
+        ("pandas",),
+        ("assert total == 41.5",),
+        setup="import pandas as pd\nsales = pd.DataFrame({'price': [11.25, 30.25]})  # unseen",
+        folder=tmp_path,
+        live=("sales",),
+        check="assert total > 40",
+    )
+    result = await run_unit(Unit(problem, "direct", settings=settings), tmp_path / "results")
+    assert (result.fault, result.failure, result.passed) == ("", "", True)
+    assert "float64" in prompts[0]
+    assert not any("unseen" in prompt or "41.5" in prompt for prompt in prompts)
+
+
 async def test_failures_of_a_unit_are_distinguished(httpserver, settings, tmp_path):
     settings["endpoint"]["base_url"] = offer_toy(httpserver, answering("def middle(values):\n    return 2"))
     problem = replace(PROBLEMS[1], folder=tmp_path)

@@ -43,10 +43,12 @@ def _message(path):
 def test_a_problem_has_what_its_line_says(tmp_path):
     (tmp_path / "guide.md").write_text("# Guide")
     more = {"setup": "n = 1", "docs": "guide.md", "name": "add", "solution": "add = sum", "gold_apis": [["a", "b"]]}
+    more |= {"live": "n", "check": "assert add(n, 1) == 2"}
     (problem,) = _load(_write(tmp_path, "", ROW | more)).problems
     expected = Problem("a", ROW["task"], ("math",), tuple(ROW["tests"]), "n = 1", "add", solution="add = sum")
     docs = (str(tmp_path.resolve() / "guide.md"),)
-    assert problem == replace(expected, docs=docs, gold_apis=(("a", "b"),), problem_set="own")
+    expected = replace(expected, docs=docs, gold_apis=(("a", "b"),), problem_set="own")
+    assert problem == replace(expected, live=("n",), check="assert add(n, 1) == 2")
 
 
 def test_a_file_may_bring_a_private_library(tmp_path):
@@ -71,6 +73,8 @@ def test_a_file_may_bring_a_private_library(tmp_path):
         ({"docs": ["nowhere.md"]}, "nowhere.md"),
         ({"name": "two words"}, "name"),
         ({"solution": "def"}, "solution"),
+        ({"live": ["two words"]}, "live"),
+        ({"check": "assert ("}, "check"),
         ({"test": "assert True"}, "test"),
     ],
 )

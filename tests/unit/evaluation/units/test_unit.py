@@ -21,7 +21,14 @@ def test_only_what_determines_results_changes_the_digest():
         ),
         *(
             replace(UNIT, problem=replace(PROBLEM, **change))
-            for change in ({"id": "p2"}, {"task": "Sum it."}, {"setup": "numbers = []"}, {"tests": ("assert 1",)})
+            for change in (
+                {"id": "p2"},
+                {"task": "Sum it."},
+                {"setup": "numbers = []"},
+                {"tests": ("assert 1",)},
+                {"live": ("numbers",)},
+                {"check": "assert total"},
+            )
         ),
     ]
     assert len({unit.digest for unit in (UNIT, *others)}) == len(others) + 1
