@@ -1,7 +1,8 @@
-"""networkx graphs and their views."""
+"""Graphs of networkx with their views, and of igraph."""
 
 import copy
 
+import igraph
 import networkx as nx
 import pytest
 from hypothesis import given
@@ -83,3 +84,16 @@ def test_any_graph_is_described_unchanged(edges, kind):
     assert f"{graph.number_of_edges():,} edges" in text(graph)
     assert not any(str(node) in schema(graph) for node in graph)
     assert graph.adj == before
+
+
+def test_an_igraph_shows_attributes_of_both_kinds():
+    graph = igraph.Graph(directed=True)
+    graph.add_vertices(2, {"name": ["a", "b"]})
+    graph.add_edges([(0, 1)], {"pipe": ["north"], "length": [2.5]})
+    assert schema(graph).splitlines() == [
+        "directed, 2 vertices, 1 edges",
+        "vertex attributes: name: str",
+        "edge attributes: pipe: str, length: float",
+    ]
+    assert "edges: {'pipe': 'north', 'length': 2.5}" in text(graph)
+    assert text(igraph.Graph()) == "undirected, 0 vertices, 0 edges"

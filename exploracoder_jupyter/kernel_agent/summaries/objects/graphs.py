@@ -1,4 +1,4 @@
-"""networkx graphs and views of them."""
+"""Graphs of networkx, views of them, and graphs of igraph."""
 
 from __future__ import annotations
 
@@ -91,9 +91,21 @@ def _measure(graph: Any) -> str:
     return f"{nodes:,} nodes" + (f", {graph.number_of_edges():,} edges" if nodes <= _MAX_MEASURED_NODES else "")
 
 
+def _describe_igraph(graph: Any, options: SummaryOptions) -> Iterator[Fact]:
+    kind = "directed" if graph.is_directed() else "undirected"
+    yield Fact(f"{kind}, {graph.vcount():,} vertices, {graph.ecount():,} edges")
+    for what, sequence in (("vertex", graph.vs), ("edge", graph.es)):
+        yield from _attribute_fact(what, (item.attributes() for item in islice(sequence, _SAMPLE_SIZE)))
+    for what, sequence in (("vertices", graph.vs), ("edges", graph.es)):
+        items = [options.short(item.attributes()) for item in islice(sequence, _MAX_EDGES)]
+        if items and sequence.attribute_names():
+            yield Fact(f"{what}: {_join(items, len(sequence) > _MAX_EDGES)}", shows=True)
+
+
 _VIEWS = ("NodeView", "NodeDataView", "DiDegreeView", "OutEdgeView", "OutEdgeDataView", "AtlasView", "UnionAtlas")
 
 FAMILY = TypeFamily(
-    {"networkx.Graph": _describe_graph} | {f"networkx.{name}": _describe_view for name in _VIEWS},
+    {"networkx.Graph": _describe_graph, "igraph.Graph": _describe_igraph}
+    | {f"networkx.{name}": _describe_view for name in _VIEWS},
     measures={"networkx.Graph": _measure},
 )
