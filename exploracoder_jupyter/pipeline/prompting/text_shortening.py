@@ -76,9 +76,9 @@ def shorten_example(code: str, name: str, most: int) -> str:
     """
     if len(code) <= most:
         return code
-    lines, body = code.splitlines(), parse_python(code).body
-    calls = (one for one in body if re.search(rf"\b{re.escape(name)}\(", ast.unparse(one)))
-    end = next((one.end_lineno or one.lineno for one in calls), 0)
+    lines, called = code.splitlines(), re.compile(rf"\b{re.escape(name)}\(")
+    ends = ((one.lineno - 1, one.end_lineno or one.lineno) for one in parse_python(code).body)
+    end = next((end for start, end in ends if called.search("\n".join(lines[start:end]))), 0)
     short = "\n".join([*lines[:end], "# ..."])
     return short if end and len(short) <= most else ""
 
