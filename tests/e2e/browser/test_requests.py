@@ -130,12 +130,17 @@ def unfold(notebook):
     notebook.expand_all()
     notebook.command("notebook:show-all-cell-outputs")
     notebook.page.evaluate("document.querySelectorAll('.jp-Notebook details').forEach(one => { one.open = true })")
-    look = """async index => {
+    look = """async ([index, patience]) => {
+      const widget = notebook.widgets[index];
+      const wait = time => new Promise(done => setTimeout(done, time));
+      const shows = () => !widget.model.outputs
+        || (widget.outputArea?.widgets.length ?? 0) >= widget.model.outputs.length;
       await notebook.scrollToItem(index);
-      await new Promise(done => setTimeout(done, 300));
-      return notebook.widgets[index].node.innerText;
+      for (let tries = 0; tries < 50 && !shows(); tries++) { await wait(patience); }
+      await wait(3 * patience);
+      return widget.node.innerText;
     }"""
-    return "\n".join(notebook.do(look, index) for index in range(len(notebook.cells())))
+    return "\n".join(notebook.do(look, [index, 100 * patience(1)]) for index in range(len(notebook.cells())))
 
 
 def assert_whole(said):

@@ -11,12 +11,11 @@ from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.finetuning.corpus_files import read_corpus, stored_snippets, trace_sample
-from exploracoder_jupyter.finetuning.sample_splitting import Sample
 from exploracoder_jupyter.finetuning.training_examples import IGNORED, encode, encode_rows, read_rows
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.pipeline.prompting.inline_lookups import write_lookup
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 ROW = AnnotatedSample(
     "1",
     "Take the root.",
@@ -48,9 +47,10 @@ def _text(ids):
 
 
 def test_a_solved_exploration_is_a_sample():
-    [source] = read_corpus([str(GOLDEN / "trace-version-2.ipynb")])
+    [source] = read_corpus([str(EXAMPLES / "explorations" / "first.ipynb")])
     sample = trace_sample(source)
-    assert sample == Sample("Count the triangles of the karate club graph.", "print('the end')", "solution")
+    assert sample.task.startswith("Given the edges") and sample.place == "solution"
+    assert sample.code.endswith("length = shortest_path_length(result_1, source='a', target='c', weight='weight')")
 
 
 def test_a_package_is_read_with_its_licence():
