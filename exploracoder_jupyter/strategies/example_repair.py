@@ -189,16 +189,12 @@ class ExampleRuns:
         if self.frugal:
             room = min(room, small_prompts.context_tokens(run.knowledge.apis))
         if self.drafting:
-            template, titles = (
-                "exploracoder_jupyter.strategies:draft",
-                tuple(one.titled for one in run.knowledge.libraries),
-            )
             return "strategy", StrategyInputs(
-                template,
+                f"{_TEMPLATES}:draft",
                 run.task,
                 apis=found.apis,
                 passages=found.passages,
-                notes=titles,
+                notes=tuple(one.titled for one in run.knowledge.libraries),
                 checked=self.checked,
                 context_tokens=room,
             )

@@ -80,9 +80,9 @@ def remedy_for_isolation(proc: Path = Path("/proc")) -> str:
         if _read_setting(proc / "sys" / name) == value:
             allowing = {"1": "0", "0": "1"}[value] if name.startswith("kernel/") else "1000"
             setting = name.replace("/", ".")
-            return f"Let whoever administers this machine allow user namespaces: sysctl -w {setting}={allowing}."
+            return f"Ask the administrator of this machine to allow user namespaces: sysctl -w {setting}={allowing}."
     if _FILTERED.search(_read_setting(proc / "self" / "status")):
-        return "Whoever starts this container can allow it to make user namespaces; nothing inside of it can."
+        return "Whoever starts this container can let it create user namespaces; nothing inside it can."
     return "Install bubblewrap (Debian: apt-get install bubblewrap)."
 
 

@@ -32,6 +32,8 @@ FOLDER_VARIABLES: Final = {"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".loca
 
 ENVIRONMENT_FOLDERS: Final = frozenset(["site-packages", "dist-packages", "node_modules", "__pycache__"])
 """Names of folders with what was installed or built, in which no private files are searched."""
+ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta")
+"""Entries by which a folder is known as an environment of Python."""
 
 MAX_FOLDERS: Final = 5_000
 """Limit on the folders in which private files are searched."""

@@ -22,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
 from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
     ENVIRONMENT_FOLDERS,
+    ENVIRONMENT_MARKERS,
     FOLDER_VARIABLES,
     MAX_FOLDERS,
     find_private_files,
@@ -32,7 +33,7 @@ from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
 
 _PROJECT_MARKERS: Final = (".git", ".hg", "pyproject.toml", "setup.py", "environment.yml")
 _SYSTEM: Final = frozenset(["usr", "etc", "nix", "gnu"])
-_ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta", "lib/python*/site-packages", "site-packages")
+_INTERPRETER_PARTS: Final = ("lib/python*/site-packages", "site-packages")
 _IGNORED_VARIABLES: Final = frozenset(["HOME", "PWD", "OLDPWD", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
 
 # fmt: off
@@ -149,7 +150,7 @@ def _is_source_folder(path: Path) -> bool:
     """Whether this is a folder of somebody's own, and not an environment or a folder of the system."""
     if not path.is_dir() or path.name in ENVIRONMENT_FOLDERS or _SYSTEM.intersection(path.resolve().parts[1:2]):
         return False
-    return not any(next(path.glob(marker), None) for marker in _ENVIRONMENT_MARKERS)
+    return not any(next(path.glob(marker), None) for marker in (*ENVIRONMENT_MARKERS, *_INTERPRETER_PARTS))
 
 
 def _find_project(workdir: Path, homes: Iterable[Path]) -> tuple[list[Path], list[Path]]:

@@ -19,14 +19,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import find_private_files, is_private_file
+from exploracoder_jupyter.kernels.sandbox.hidden_credentials import (
+    ENVIRONMENT_MARKERS,
+    find_private_files,
+    is_private_file,
+)
 
 _MAX_ENTRIES: Final = 20_000
 _MAX_BORROWED: Final = 200
 _MAX_LISTED: Final = 5
 _BORROWED_NAMES: Final = frozenset([".git", ".hg", "node_modules", ".tox", ".nox", ".mypy_cache", ".cache"])
 _LEFT_OUT: Final = frozenset(["__pycache__", ".ipynb_checkpoints"])
-_ENVIRONMENT_MARKERS: Final = ("pyvenv.cfg", "conda-meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def take_snapshot(
         except OSError:
             missing.append(parent)
             continue
-        environment = parent.name in _BORROWED_NAMES or any(entry.name in _ENVIRONMENT_MARKERS for entry in entries)
+        environment = parent.name in _BORROWED_NAMES or any(entry.name in ENVIRONMENT_MARKERS for entry in entries)
         if parent != Path() and (len(entries) > entries_left or environment):
             not_copied.append(parent)
             continue

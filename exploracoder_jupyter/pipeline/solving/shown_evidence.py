@@ -22,7 +22,7 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 _QUOTED: Final = re.compile(r"`([^\W\d]\w*)`|(?<![\w`])(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})')(?![\w`])")
 """A name between backticks, or a text between quotation marks."""
 _CALL: Final = re.compile(r"`[^`\n]*\w\([^`\n]*`|^\s*>>>.*$", re.MULTILINE)
-"""Code in the prose, whose arguments are no results."""
+"""Code in the prose, whose arguments are not results."""
 _GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ALL_MISSING: Final = re.compile(r"^ *(?P<what>\S[^:\n]*): (?:[^\n]*, )?all (?:missing|null|NaN|NaT)\b", re.MULTILINE)
 _DISPLAY: Final = "__import__('IPython.display', fromlist=['_']).display"

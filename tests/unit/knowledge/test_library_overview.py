@@ -1,4 +1,4 @@
-"""What a prompt says of a library as a whole: its own text, without what is of no use for a program."""
+"""What a prompt says of a library as a whole: its own text, without what no program needs."""
 
 import pytest
 
