@@ -143,11 +143,10 @@ def unfold(notebook):
     return "\n".join(notebook.do(look, [index, 100 * patience(1)]) for index in range(len(notebook.cells())))
 
 
-def assert_whole(said):
-    """What is rewritten is shown, and so is what is replaced by its text."""
-    assert "flowchart LR" in said
-    assert "shown: mermaid" in said
-    assert "[text/vnd.mermaid left out" in said
+def until_whole(tab, read):
+    """Wait until what is rewritten is shown, and what is replaced by its text; outputs are rendered one after another."""
+    wanted = ("flowchart LR", "shown: mermaid", "[text/vnd.mermaid left out")
+    tab.until(lambda: all(part in said for said in [read()] for part in wanted), "the whole notebook")
 
 
 def nothing_but_the_last(tab, server, watched, place):
@@ -195,14 +194,14 @@ def test_no_output_or_text_sends_a_request(tab, page, server, play, watched):
     assert not [name for name in payloads(host) if f"shown: {name}" not in shown and name != "plain"]
     assert said in shown
     tab.sidebar.open()
-    assert_whole(unfold(notebook))
+    until_whole(tab, lambda: unfold(notebook))
     assert nothing_but_the_last(tab, server, watched, "after-live"), watched.paths
     notebook.save()
     notebook.close()
     watched.paths.clear()
 
     trace = tab.open("traced.ipynb")
-    assert_whole(unfold(trace))
+    until_whole(tab, lambda: unfold(trace))
     assert nothing_but_the_last(tab, server, watched, "after-trace"), watched.paths
     trace.close()
     watched.paths.clear()
@@ -210,6 +209,6 @@ def test_no_output_or_text_sends_a_request(tab, page, server, play, watched):
     for command in (("exploracoder_jupyter.cli", "export"), ("nbconvert",)):
         visit(page, convert(server, "traced.ipynb", *command, "--to", "html"))
         page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
-        assert_whole(page.locator("body").inner_text())
+        until_whole(tab, page.locator("body").inner_text)
         page.wait_for_timeout(1000 * patience(QUIET))
         assert not watched.paths
