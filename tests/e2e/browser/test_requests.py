@@ -144,7 +144,7 @@ def unfold(notebook):
 
 
 def until_whole(tab, read):
-    """Wait until what is rewritten is shown, and what is replaced by its text; outputs are rendered one after another."""
+    """Wait until what is rewritten is shown, and what is replaced by its text; outputs are rendered in turn."""
     wanted = ("flowchart LR", "shown: mermaid", "[text/vnd.mermaid left out")
     tab.until(lambda: all(part in said for said in [read()] for part in wanted), "the whole notebook")
 
