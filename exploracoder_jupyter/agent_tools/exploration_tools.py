@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,8 +18,8 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
-from exploracoder_jupyter.agent_tools.tool_limits import MAX_WAIT, Answer, check_number
-from exploracoder_jupyter.agent_tools.trying_tools import FRESH, live_sandbox
+from exploracoder_jupyter.agent_tools.tool_limits import FRESH, MAX_WAIT, Answer, ControlName, check_number
+from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
@@ -38,7 +38,6 @@ MAX_RUNS: Final = 2
 _MAX_ENDED: Final = 20
 _MAX_TRIES: Final = 8
 _SETTLE_SECONDS: Final = 0.3
-ControlName = Literal["stop", "skip", "retry", "choose", "replan", "explore"]
 
 
 @dataclass(slots=True)

@@ -16,7 +16,14 @@ from pydantic import JsonValue
 
 from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
-from exploracoder_jupyter.agent_tools.tool_limits import MAX_NAMES, MAX_QUERY, Answer, check_number, check_text
+from exploracoder_jupyter.agent_tools.tool_limits import (
+    MAX_FOUND,
+    MAX_NAMES,
+    MAX_QUERY,
+    Answer,
+    check_number,
+    check_text,
+)
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
@@ -26,7 +33,6 @@ from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_ap
 from exploracoder_jupyter.pipeline.retrieval.named_apis import resolve_path
 from exploracoder_jupyter.runs.library_search import open_library, runnable_examples, search
 
-MAX_FOUND: Final = 50
 _MAX_LIBRARIES: Final = 10
 _MAX_MEMBERS: Final = 60
 _MAX_GUIDES: Final = 3

@@ -63,6 +63,16 @@ def add_tool(
     )
 
 
+def tool_error(sentence: str) -> Exception:
+    """Return the error of which a client is told this sentence, and nothing else."""
+    try:
+        from mcp.server.mcpserver.exceptions import ToolError
+    except ImportError:
+        error: Exception = importlib.import_module("mcp.server.fastmcp.exceptions").ToolError(sentence)
+        return error
+    return ToolError(sentence)
+
+
 async def serve_streams(server: Any) -> None:
     """Serve one client on the standard streams until it closes them. What libraries print goes to standard error."""
     if type(server).__module__.startswith("mcp.server.fastmcp"):  # version 1 leaves the descriptor to everyone

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
 
+FRESH: Final = "fresh"
+"""Stands for a kernel that is started for the purpose, where a kernel is named."""
 MAX_VARIANTS: Final = 8
 MAX_CODE: Final = 50_000
 """Characters of one variant or check."""
 MAX_QUERY: Final = 2_000
 MAX_NAMES: Final = 20
+MAX_FOUND: Final = 50
+"""Results of a search."""
 MAX_SECONDS: Final = 120.0
 """Seconds for the code of one variant."""
 MAX_WAIT: Final = 45.0
@@ -35,6 +38,8 @@ _LEAST_TEXT: Final = 200
 _LABEL: Final = re.compile(r"[\w.+-]{1,40}")
 
 Answer = dict[str, JsonValue]
+ControlName = Literal["stop", "skip", "retry", "choose", "replan", "explore"]
+"""What can be asked of an exploration that is running."""
 
 
 def check_text(text: str, what: str, most: int) -> str:
@@ -112,7 +117,3 @@ def _shortened(value: JsonValue, most: int) -> JsonValue:
 
 def _dump(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-Progress = Callable[[str], None]
-"""Told what a call is doing, from its own event loop; returns at once."""

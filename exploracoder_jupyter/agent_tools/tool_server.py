@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import wraps
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
+from anyio.abc import TaskGroup
 from pydantic import BaseModel, ConfigDict, Field
 
 from exploracoder_jupyter.agent_tools import protocol_sdk, tool_limits
 from exploracoder_jupyter.agent_tools.call_log import CallLog, calls_path
-from exploracoder_jupyter.agent_tools.exploration_tools import ControlName, ExplorationTools, check_one_trace
-from exploracoder_jupyter.agent_tools.library_tools import MAX_FOUND, read_api, search_apis
-from exploracoder_jupyter.agent_tools.running_kernels import list_kernels
-from exploracoder_jupyter.agent_tools.sibling_hosts import SiblingHosts
-from exploracoder_jupyter.agent_tools.tool_limits import DEFAULT_TOKENS, Answer, fitting_json
-from exploracoder_jupyter.agent_tools.trying_tools import FRESH, TryingTools
-from exploracoder_jupyter.agent_tools.variant_trials import Variant
+from exploracoder_jupyter.agent_tools.tool_limits import (
+    DEFAULT_TOKENS,
+    FRESH,
+    MAX_FOUND,
+    ControlName,
+    fitting_json,
+)
 from exploracoder_jupyter.core.errors import ExploraError, InternalError, to_explora_error
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.agent_tools.exploration_tools import ExplorationTools
+    from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
 
 INSTRUCTIONS: Final = (
     "Read an API here before you call it: the answers are of exactly the installed version. Try code here before you "
@@ -66,7 +73,31 @@ class VariantArgument(BaseModel):
     ] = ""
 
 
-Work = Callable[[], Awaitable[Answer]]
+@dataclass
+class Workbench:
+    """What the tools of one client have started, and the folder in which they work.
+
+    The modules that do the work are imported by the first call that needs them, so that the server answers at once.
+    """
+
+    tasks: TaskGroup
+    workdir: Path
+    log: CallLog
+
+    @cached_property
+    def trying(self) -> TryingTools:
+        """The tools that look into kernels."""
+        from exploracoder_jupyter.agent_tools.sibling_hosts import SiblingHosts
+        from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
+
+        return TryingTools(SiblingHosts(self.tasks), self.workdir)
+
+    @cached_property
+    def exploring(self) -> ExplorationTools:
+        """The tools that explore tasks."""
+        from exploracoder_jupyter.agent_tools.exploration_tools import ExplorationTools
+
+        return ExplorationTools(self.tasks, self.workdir)
 
 
 @asynccontextmanager
@@ -76,21 +107,18 @@ async def open_tools(workdir: Path, *, log: CallLog | None = None) -> AsyncItera
     Fresh kernels and traces are in `workdir`. Raises MissingRequirement: the package mcp is not installed.
     """
     async with anyio.create_task_group() as tasks:
-        hosts = SiblingHosts(tasks)
         try:
-            yield build_server(
-                TryingTools(hosts, workdir), ExplorationTools(tasks, workdir), log or CallLog(calls_path())
-            )
+            yield build_server(Workbench(tasks, workdir, log or CallLog(calls_path())))
         finally:
             tasks.cancel_scope.cancel()
 
 
-def build_server(trying: TryingTools, exploring: ExplorationTools, log: CallLog) -> Any:
+def build_server(bench: Workbench) -> Any:
     """Return the server. Raises MissingRequirement: the package mcp is not installed."""
     server = protocol_sdk.new_server("exploracoder", INSTRUCTIONS)
-    _add_library_tools(server, log)
-    _add_kernel_tools(server, trying, log)
-    _add_exploration_tools(server, exploring, log)
+    _add_library_tools(server, bench.log)
+    _add_kernel_tools(server, bench)
+    _add_exploration_tools(server, bench)
     return server
 
 
@@ -102,6 +130,8 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
         kernel: OtherKernel = "",
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
+        from exploracoder_jupyter.agent_tools.library_tools import search_apis
+
         return fitting_json(await search_apis(query, libraries, k, kernel), max_tokens)
 
     async def read_api_tool(
@@ -114,6 +144,8 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
         kernel: OtherKernel = "",
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
+        from exploracoder_jupyter.agent_tools.library_tools import read_api
+
         return fitting_json(await read_api(paths, source=source, guides=guides, kernel=kernel), max_tokens)
 
     _add(
@@ -136,8 +168,10 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
     )
 
 
-def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
+def _add_kernel_tools(server: Any, bench: Workbench) -> None:
     async def list_kernels_tool(max_tokens: MaxTokens = DEFAULT_TOKENS) -> str:
+        from exploracoder_jupyter.agent_tools.running_kernels import list_kernels
+
         return fitting_json({"kernels": [one.plain() for one in await list_kernels()]}, max_tokens)
 
     async def inspect_variables_tool(
@@ -147,7 +181,7 @@ def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
         ] = [],  # noqa: B006  read only
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
-        return fitting_json(await trying.inspect_variables(kernel, names), max_tokens)
+        return fitting_json(await bench.trying.inspect_variables(kernel, names), max_tokens)
 
     async def try_variants_tool(
         variants: Annotated[list[VariantArgument], Field(min_length=1, max_length=tool_limits.MAX_VARIANTS)],
@@ -164,12 +198,14 @@ def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
         ] = 30.0,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
+        from exploracoder_jupyter.agent_tools.variant_trials import Variant
+
         wanted = [Variant(one.label, one.code, one.after) for one in variants]
-        return fitting_json(await trying.try_variants(kernel, wanted, check, timeout), max_tokens)
+        return fitting_json(await bench.trying.try_variants(kernel, wanted, check, timeout), max_tokens)
 
     _add(
         server,
-        log,
+        bench.log,
         list_kernels_tool,
         "list_kernels",
         "List kernels",
@@ -177,7 +213,7 @@ def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
     )
     _add(
         server,
-        log,
+        bench.log,
         inspect_variables_tool,
         "inspect_variables",
         "Inspect variables",
@@ -185,7 +221,7 @@ def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
     )
     _add(
         server,
-        log,
+        bench.log,
         try_variants_tool,
         "try_variants",
         "Try variants of code",
@@ -197,7 +233,7 @@ def _add_kernel_tools(server: Any, trying: TryingTools, log: CallLog) -> None:
     )
 
 
-def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLog) -> None:
+def _add_exploration_tools(server: Any, bench: Workbench) -> None:
     async def explore_task_tool(
         task: Annotated[str, Field(max_length=64_000, description="what the solution should do")],
         libraries: Libraries,
@@ -209,7 +245,7 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
         tokens: Annotated[int, Field(ge=1, le=2_000_000, description="budget of the user's model")] = 200_000,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
-        answer = await exploring.explore_task(task, libraries, check, kernel, seconds, tokens)
+        answer = await bench.exploring.explore_task(task, libraries, check, kernel, seconds, tokens)
         return fitting_json(answer, max_tokens)
 
     async def explore_status_tool(
@@ -217,7 +253,7 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
         wait: Annotated[float, Field(ge=0, le=tool_limits.MAX_WAIT, description="seconds to wait for the end")] = 30.0,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
-        return fitting_json(await exploring.explore_status(id, wait), max_tokens)
+        return fitting_json(await bench.exploring.explore_status(id, wait), max_tokens)
 
     async def steer_exploration_tool(
         id: RunId,
@@ -233,17 +269,19 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
         titles: Annotated[list[str], Field(max_length=20, description="for replan: the new subtasks")] = [],  # noqa: B006
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
-        return fitting_json(await exploring.steer_exploration(id, control, target, hint, titles), max_tokens)
+        return fitting_json(await bench.exploring.steer_exploration(id, control, target, hint, titles), max_tokens)
 
     async def check_trace_tool(
         path: Annotated[str, Field(max_length=4_096, description="trace notebook of an exploration")],
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> str:
+        from exploracoder_jupyter.agent_tools.exploration_tools import check_one_trace
+
         return fitting_json(await check_one_trace(path), max_tokens)
 
     _add(
         server,
-        log,
+        bench.log,
         explore_task_tool,
         "explore_task",
         "Explore a task",
@@ -253,7 +291,7 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
     )
     _add(
         server,
-        log,
+        bench.log,
         explore_status_tool,
         "explore_status",
         "Status of an exploration",
@@ -261,7 +299,7 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
     )
     _add(
         server,
-        log,
+        bench.log,
         steer_exploration_tool,
         "steer_exploration",
         "Steer an exploration",
@@ -270,7 +308,7 @@ def _add_exploration_tools(server: Any, exploring: ExplorationTools, log: CallLo
     )
     _add(
         server,
-        log,
+        bench.log,
         check_trace_tool,
         "check_trace",
         "Check a trace",
@@ -298,11 +336,13 @@ def _add(
             return await function(**arguments)
         except ExploraError as error:
             outcome = error.message
-            raise ToolFailure(str(error)) from None
+            raise protocol_sdk.tool_error(str(error)) from None
         except Exception as error:
             known = to_explora_error(error)
             outcome = known.message
-            raise (error if isinstance(known, InternalError) else ToolFailure(str(known))) from error
+            if isinstance(known, InternalError):
+                traceback.print_exception(error)  # to standard error, for a report
+            raise protocol_sdk.tool_error(str(known)) from error
         except BaseException:
             outcome = "cancelled"
             raise
@@ -310,10 +350,6 @@ def _add(
             log.write(name, _plain(arguments), time.monotonic() - start, outcome)
 
     protocol_sdk.add_tool(server, logged, name=name, title=title, about=about, reads_only=reads_only)
-
-
-class ToolFailure(Exception):
-    """What a client is told: one sentence and its remedy."""
 
 
 def _plain(arguments: dict[str, Any]) -> dict[str, object]:

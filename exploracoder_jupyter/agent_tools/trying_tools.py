@@ -14,6 +14,7 @@ from exploracoder_jupyter.agent_tools.live_kernels import OfferedKernel, ask_ker
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
 from exploracoder_jupyter.agent_tools.sibling_hosts import Host, SiblingHosts
 from exploracoder_jupyter.agent_tools.tool_limits import (
+    FRESH,
     MAX_NAMES,
     MAX_SECONDS,
     Answer,
@@ -33,7 +34,6 @@ from exploracoder_jupyter.core.errors import KernelError, UsageError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
 
-FRESH: Final = "fresh"
 _LOOK_SECONDS: Final = 10.0
 _MAX_LISTED: Final = 200
 _NAMES: Final = """
