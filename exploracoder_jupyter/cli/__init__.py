@@ -1,4 +1,4 @@
-"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|repo|setup|doctor|fork|export|
+"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|repo|setup|doctor|fork|mcp|export|
 bench|annotate|finetune|completion`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show

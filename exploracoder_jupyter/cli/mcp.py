@@ -6,7 +6,7 @@ import argparse
 import secrets
 from pathlib import Path
 
-from exploracoder_jupyter.cli.display.standard_streams import print_note
+from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.core.errors import UsageError
 
 _LEAST_TOKEN = 16
@@ -39,15 +39,20 @@ def execute(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"The token is too short to be safe: {len(arguments.token)} characters.", remedy="Leave it out."
         )
+    if arguments.json and arguments.http is None:
+        raise UsageError(
+            "--json is used only with --http.", remedy="Leave it out: the standard streams carry messages."
+        )
     workdir = Path(arguments.workdir or ".").absolute()
     if not workdir.is_dir():
         raise UsageError(f"{workdir} is not a folder.", remedy="Give the folder of your project with --workdir.")
     import anyio
 
-    return anyio.run(_serve, arguments.http, arguments.token or secrets.token_urlsafe(24), workdir)
+    token = arguments.token or secrets.token_urlsafe(24)
+    return anyio.run(_serve, arguments.http, workdir, token, arguments.json)
 
 
-async def _serve(port: int | None, token: str, workdir: Path) -> int:
+async def _serve(port: int | None, workdir: Path, token: str, as_json: bool) -> int:
     from exploracoder_jupyter.agent_tools import protocol_sdk
     from exploracoder_jupyter.agent_tools.tool_server import open_tools
 
@@ -55,9 +60,12 @@ async def _serve(port: int | None, token: str, workdir: Path) -> int:
         if port is None:
             await protocol_sdk.serve_streams(server)
         else:
-            await protocol_sdk.serve_http(server, port, token, lambda address: _tell(address, token))
+            await protocol_sdk.serve_http(server, port, token, lambda address: _tell(address, token, as_json))
     return 0
 
 
-def _tell(address: str, token: str) -> None:
+def _tell(address: str, token: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"url": address, "token": token})
+        return
     print_note(f"Serving agents at {address}. Clients send the header: Authorization: Bearer {token}")
