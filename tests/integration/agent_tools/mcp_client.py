@@ -7,10 +7,13 @@ import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from tests.integration.live_kernel import live_kernel
+from tests.patience import patience
 
 STATE = """
 import hashlib, pickle
@@ -80,3 +83,41 @@ async def state_of(kernel, folder):
     printed = (await kernel.run("print(state_hash())", silent=True)).printed
     work = Path(folder, "work")
     return printed, {str(path): path.read_bytes() for path in sorted(work.rglob("*")) if path.is_file()}
+
+
+@asynccontextmanager
+async def bare_kernel(folder):
+    """A kernel whose environment lacks this package, and whose id is `bare`."""
+    root = str(Path(__file__).resolve().parents[3])
+    program = (
+        f"import sys; sys.path[:] = [path for path in sys.path if path not in ('', {root!r})]\n"
+        "from ipykernel.kernelapp import launch_new_instance; launch_new_instance()"
+    )
+
+    class Specs(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name):
+            argv = [sys.executable, "-P", "-c", program, "-f", "{connection_file}"]
+            return KernelSpec(argv=argv, display_name="bare", language="python")
+
+    (folder / "bare").mkdir()
+    environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_CURRENT_TEST")}
+    manager = AsyncKernelManager(kernel_name="bare", kernel_spec_manager=Specs())
+    await manager.start_kernel(cwd=str(folder / "bare"), env={**environ, "IPYTHONDIR": str(folder / "ipython")})
+    client = manager.client()
+    client.start_channels()
+    try:
+        await client.wait_for_ready(timeout=patience(60))
+        shutil.copy(manager.connection_file, runtime_folder(folder) / "kernel-bare.json")
+        yield client
+    finally:
+        client.stop_channels()
+        await manager.shutdown_kernel(now=True)
+
+
+async def ask(client, expression):
+    """The value of an expression in a kernel, as text."""
+    reply = await client.execute_interactive(
+        "", silent=True, user_expressions={"x": expression}, timeout=patience(60), output_hook=lambda message: None
+    )
+    answer = reply["content"]["user_expressions"]["x"]
+    return answer["data"]["text/plain"] if answer["status"] == "ok" else answer["evalue"]

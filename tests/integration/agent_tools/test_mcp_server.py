@@ -12,7 +12,7 @@ import anyio
 import psutil
 import pytest
 
-from tests.integration.agent_tools.mcp_client import agent, runtime_folder, state_of, users_kernel
+from tests.integration.agent_tools.mcp_client import agent, ask, bare_kernel, runtime_folder, state_of, users_kernel
 from tests.levels import fully_confined
 from tests.patience import patience
 
@@ -241,3 +241,21 @@ async def test_libraries_are_read_as_installed(folder):
         assert "json.dumps" in second["similar"]
         small = await client.attempt("read_api", paths=["json.dumps"], source=True, max_tokens=200)
         assert len(small[1]) < 1600 and "left out" in small[1]
+
+
+async def test_a_kernel_without_the_package_is_forked(folder):
+    async with bare_kernel(folder) as kernel, agent(folder) as client:
+        loaded = "sorted(__import__('sys').modules), __import__('sys').path, sorted(globals())"
+        await ask(kernel, "__import__('builtins').exec('import json\\nvalues = [3, 4]', globals())")
+        if await ask(kernel, "__import__('importlib.util').util.find_spec('exploracoder_jupyter')") != "None":
+            pytest.skip("this package is installed in the environment of the kernel")
+        await client.try_code("bare", "1")  # modules of the standard library are loaded by the first
+        before = await ask(kernel, loaded)
+        a, b, c = await client.try_code(
+            "bare", "values.append(5); sum(values)", "values[7]", "import nothing_of_this_name", check="assert values"
+        )
+        assert (a["shows"].splitlines()[1], a["check"]) == ("12", "passed")
+        assert "IndexError" in b["shows"] and "No module named" in c["shows"]
+        variables = (await client.call("inspect_variables", kernel="bare"))["variables"]
+        assert variables["values"].startswith("list: 2 items")
+        assert await ask(kernel, loaded) == before and await ask(kernel, "values") == "[3, 4]"
