@@ -97,6 +97,7 @@ async def serve_http(server: Any, port: int, token: str, ready: Callable[[str], 
     with listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((_LOOPBACK, port))
+        listener.listen()  # before clients are told the address
         bound = listener.getsockname()[1]
         hosts = [f"{name}:{bound}" for name in (_LOOPBACK, "localhost")]
         security = TransportSecuritySettings(
