@@ -5,8 +5,8 @@ The SDK's own client at `jupyter explora mcp`, over standard streams; a user's k
 
 1. *In forks*: one call of `try_variants` with eight variants, from the call to its answer. The first call of a server
    also imports what it needs; the later ones are the measure.
-2. *In fresh kernels*: the same eight, each in a stock kernel of its own that first makes the state, all started at once,
-   from the start of the first to the last result. What an agent with a plain tool that executes code would do.
+2. *In fresh kernels*: the same eight, each in a stock kernel of its own that first makes the state, all started at
+   once, from the start of the first to the last result: what an agent with a plain tool that executes code would do.
 3. *Continuing*: one variant after the state of another.
 
 The ratio is of one run of this program. It also says whether the user's state is the same by hash afterwards.

@@ -7,7 +7,8 @@ complete up to that point.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -23,9 +24,10 @@ from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox
 from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
+from exploracoder_jupyter.core.given_variables import classify_mention
 from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, headline, latest
-from exploracoder_jupyter.core.types import Experience, Subtask, Task
+from exploracoder_jupyter.core.types import Experience, Subtask, Task, UserVariable
 from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_observation
 from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experience
 from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
@@ -38,6 +40,8 @@ MAX_RUNS: Final = 2
 _MAX_ENDED: Final = 20
 _MAX_TRIES: Final = 8
 _SETTLE_SECONDS: Final = 0.3
+_MAX_MENTIONED: Final = 20
+_IDENTIFIER: Final = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 
 @dataclass(slots=True)
@@ -81,13 +85,22 @@ class ExplorationTools:
             raise UsageError(f"{MAX_RUNS} explorations are running.", remedy="Wait for one, or stop it.")
         budget: dict[str, JsonValue] = {"seconds": seconds, "tokens": tokens}
         layer: Layer = {"budget": budget, "sandbox": {"state": "fresh"}}
-        live, folder = None, self._workdir
+        live, folder, mentioned = None, self._workdir, tuple[UserVariable, ...]()
         if kernel != FRESH:
             offered = await ask_kernel((await find_kernel(kernel)).connection_file)
             live_sandbox(resolve().sandbox, offered)
             live, folder, layer = offered.live, offered.folder, {"budget": budget}
+            mentioned = _mentioned(f"{task}\n{check}", offered.variables)
         asked = Task(task, tuple(libraries), check=check or None)
-        order = Order(asked, (layer,), folder, live=live, steerable=True, trace_folder=self._workdir)
+        order = Order(
+            asked,
+            (layer,),
+            folder,
+            live=live,
+            mentioned=mentioned,
+            steerable=True,
+            trace_folder=self._workdir,
+        )
         validate_order(order)
         for id in [id for id, one in self._runs.items() if one.ended][:-_MAX_ENDED]:
             del self._runs[id]
@@ -143,6 +156,17 @@ async def check_one_trace(path: str) -> Answer:
     """
     report = await check_trace(CheckRequest(Path(path).expanduser()), lambda *_: None)
     return {"summary": report.sentence, **report.plain()}
+
+
+def _mentioned(text: str, variables: Mapping[str, str]) -> tuple[UserVariable, ...]:
+    """Return the variables that a task or its check mention; a bare word is given only if it is the name of data."""
+    names = [name for name in dict.fromkeys(_IDENTIFIER.findall(text)) if name in variables][:_MAX_MENTIONED]
+    found = []
+    for name in names:
+        mention, is_data = classify_mention(text, name), not variables[name].startswith("builtins.")
+        given = mention == "given" or (mention == "perhaps" and is_data)
+        found.append(UserVariable(name, variables[name], given))
+    return tuple(found)
 
 
 def _control(control: ControlName, target: str, hint: str, titles: Sequence[str]) -> Control:

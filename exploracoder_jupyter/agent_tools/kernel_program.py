@@ -13,10 +13,11 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _PACKAGE = "exploracoder_jupyter"
 _FORKING = f"{_PACKAGE}.kernel_agent.forking"
+_MAX_VARIABLES = 2_000
 _T = TypeVar("_T")
 
 
@@ -39,6 +40,7 @@ def describe(archive: str) -> str:
             "python": sys.executable,
             "version": _version(),
             "hazards": hazards.find_hazards(shell.user_ns),
+            "variables": _variables(shell),
             "secretive": secretive.find_credential_variables(shell.user_ns),
             "paths": [str(Path(path).absolute()) for path in paths],
         }
@@ -58,6 +60,18 @@ def fork(archive: str, address: str) -> str:
         return ""
 
     return _with_package(archive, make)
+
+
+def _variables(shell: Any) -> dict[str, str]:
+    """Return the types of the user's variables by name, without modules; no code of a value runs."""
+    module, name_of = type.__dict__["__module__"].__get__, type.__dict__["__qualname__"].__get__
+    found: dict[str, str] = {}
+    for name, value in list(shell.user_ns.items()):
+        kind = type(value)
+        hidden = type(name) is not str or name.startswith("_") or shell.user_ns_hidden.get(name, found) is value
+        if not (hidden or issubclass(kind, type(sys))) and len(found) < _MAX_VARIABLES:
+            found[name] = f"{module(kind)}.{name_of(kind)}"
+    return found
 
 
 def _version() -> str:

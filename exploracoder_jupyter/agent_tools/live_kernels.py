@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -44,6 +45,7 @@ class _Description(BaseModel):
     python: str = ""
     version: str = ""
     hazards: list[Hazard] = []
+    variables: dict[str, str] = {}
     secretive: list[str] = []
     paths: list[str] = []
 
@@ -57,6 +59,8 @@ class OfferedKernel:
     """Its working directory."""
     python: str
     """Path of its interpreter."""
+    variables: Mapping[str, str]
+    """Type paths of its variables, by name."""
 
     @property
     def refused(self) -> str:
@@ -88,7 +92,7 @@ async def ask_kernel(connection_file: Path) -> OfferedKernel:
         tuple(found.secretive),
         tuple(found.paths),
     )
-    return OfferedKernel(live, Path(found.folder), found.python)
+    return OfferedKernel(live, Path(found.folder), found.python, found.variables)
 
 
 async def _request_fork(connection_file: Path, archive: str, address: str) -> None:

@@ -259,3 +259,40 @@ async def test_a_kernel_without_the_package_is_forked(folder):
         variables = (await client.call("inspect_variables", kernel="bare"))["variables"]
         assert variables["values"].startswith("list: 2 items")
         assert await ask(kernel, loaded) == before and await ask(kernel, "values") == "[3, 4]"
+
+
+async def test_a_whole_task_is_explored_and_its_trace_checked(folder):
+    async with users_kernel(folder, "given_numbers = [1, 5, 2]") as kernel, agent(folder) as client:
+        before = await state_of(kernel, folder)
+        started = await client.call(
+            "explore_task",
+            task="Compute the median of given_numbers",
+            libraries=["statistics"],
+            check="assert result == 2",
+            kernel="users",
+        )
+        status = await client.call("explore_status", id=started["id"], wait=45)
+        while status["state"] == "running":
+            status = await client.call("explore_status", id=started["id"], wait=45)
+        assert status["result"]["status"] == "solved" and "given_numbers" in status["result"]["solution"]
+        assert status["result"]["state"].startswith("live")
+        failed, text = await client.attempt("steer_exploration", id=started["id"], control="stop")
+        assert failed and "has ended" in text
+        assert await state_of(kernel, folder) == before
+
+        arguments = {
+            "task": "Compute the median of [1, 5, 2]",
+            "libraries": ["statistics"],
+            "check": "assert result == 2",
+        }
+        status = await client.call("explore_status", id=(await client.call("explore_task", **arguments))["id"], wait=45)
+        assert status["result"]["state"] == "fresh: as requested"
+        checked = await client.call("check_trace", path=status["result"]["trace"])
+        assert checked["same"] and checked["summary"].startswith("Same")
+
+        started = await client.call("explore_task", task="Compute the mode of [1, 1, 2]", libraries=["statistics"])
+        await client.call("steer_exploration", id=started["id"], control="stop")
+        stopped = await client.call("explore_status", id=started["id"], wait=45)
+        assert stopped["state"] == "ended" and stopped["result"]["status"] in ("stopped", "unchecked")
+        failed, text = await client.attempt("explore_task", task="x", libraries=["statistics"], check="assert")
+        assert failed and "syntax error" in text
