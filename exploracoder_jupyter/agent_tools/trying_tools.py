@@ -6,9 +6,11 @@ import json
 import keyword
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+import anyio
 
 from exploracoder_jupyter.agent_tools.live_kernels import OfferedKernel, ask_kernel
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
@@ -33,7 +35,10 @@ from exploracoder_jupyter.core.configuration.settings_sources import resolve
 from exploracoder_jupyter.core.errors import KernelError, UsageError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch
+from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 
+MAX_CALLS: Final = 2
+"""Calls of a client that open forks at once; others wait."""
 _LOOK_SECONDS: Final = 10.0
 _MAX_LISTED: Final = 200
 _NAMES: Final = """
@@ -57,6 +62,7 @@ class TryingTools:
     hosts: SiblingHosts
     workdir: Path
     """Where fresh kernels start."""
+    _limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(MAX_CALLS))
 
     async def try_variants(self, kernel: str, variants: Sequence[Variant], check: str, timeout: float) -> Answer:
         """Try the variants; see `variant_trials`.
@@ -67,6 +73,12 @@ class TryingTools:
         check_number(timeout, "timeout", 0.1, MAX_SECONDS)
         settings = resolve()
         name = kernel if kernel == FRESH else (await find_kernel(kernel)).id
+        async with self._limiter:
+            return await self._try(name, planned, checking, timeout, settings)
+
+    async def _try(
+        self, name: str, planned: Sequence[Variant], checking: CheckCode | None, timeout: float, settings: Settings
+    ) -> Answer:
         labels = {one.label for one in planned}
         references = [*dict.fromkeys(one.after for one in planned if one.after and one.after not in labels)]
         async with AsyncExitStack() as stack:
@@ -111,7 +123,7 @@ class TryingTools:
                 remedy="Ask the user to describe them.",
             )
         found = (await find_kernel(kernel)).id
-        async with AsyncExitStack() as stack:
+        async with self._limiter, AsyncExitStack() as stack:
             host = await self._open(found, settings, stack)
             stack.callback(host.closing.set)
             [branch] = await host.root.fork(1)

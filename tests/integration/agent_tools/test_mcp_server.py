@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from tests.integration.agent_tools.mcp_client import agent, ask, bare_kernel, runtime_folder, state_of, users_kernel
+from tests.json_output import json_result
 from tests.levels import fully_confined
 from tests.patience import patience
 
@@ -211,6 +212,34 @@ async def test_everything_ends_with_the_client_and_is_logged(folder, monkeypatch
         ]
         assert rows[0]["arguments"]["variants"][0]["code"] == "print('tried')"
         assert stat.S_IMODE(log.stat().st_mode) == 0o600
+        command = [sys.executable, "-m", "exploracoder_jupyter.cli", "history", "--calls", "-n", "1", "--json"]
+        done = await anyio.run_process(command)
+        assert [call["tool"] for call in json_result("history", done.stdout)["calls"]] == ["try_variants"]
+
+
+async def test_a_call_that_is_given_up_ends_nothing_else(folder):
+    async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
+        [first] = await client.try_code("users", "kept = 5")
+        with anyio.move_on_after(patience(3)) as scope:
+            await client.try_code("users", "while True: pass", timeout=100)
+        assert scope.cancelled_caught
+        variants = [{"label": "b", "code": "kept", "after": first["state"]}]
+        answer = await client.call("try_variants", kernel="users", variants=variants)
+        assert "5" in answer["variants"][0]["shows"]
+        assert kernel.process.is_running()
+
+
+async def test_a_flood_of_calls_is_answered_in_turn(folder):
+    async with users_kernel(folder, GIVEN), agent(folder) as client:
+        results = []
+
+        async def one(number):
+            results.append((await client.try_code("users", f"sum(given_items) + {number}"))[0]["shows"])
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(one, number)
+        assert sorted(results) == sorted(f"Output:\n{3 + number}" for number in range(8))
 
 
 async def test_two_clients_of_one_kernel_see_no_states_of_each_other(folder):
