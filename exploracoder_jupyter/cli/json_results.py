@@ -375,6 +375,25 @@ class McpResult(_Described):
     """What clients send as `Authorization: Bearer TOKEN`."""
 
 
+class SkillRecipe(_Described):
+    """One recipe of a skill, executed now."""
+
+    title: str
+    ran: bool
+    """Whether it ran and what it asserts holds."""
+    why: str
+    """Why not."""
+
+
+class SkillResult(_Described):
+    """The recipes of a skill; those that ran are in the file that was written."""
+
+    path: str
+    library: str
+    version: str
+    recipes: list[SkillRecipe]
+
+
 class ExportResult(_Described):
     """The file that was written."""
 

@@ -26,6 +26,7 @@ _RESULTS: Final[Mapping[str, Any]] = {
     "doctor": results.DoctorResult,
     "fork": results.ForkResult,
     "mcp": results.McpResult,
+    "skill": results.SkillResult,
     "export": results.ExportResult,
     "bench": results.BenchResult,
     "annotate": results.AnnotateResult,
