@@ -183,7 +183,7 @@ def _recipe(title: str, blocks: Sequence[str]) -> list[Recipe]:
 
 def _title(text: str) -> str:
     """Return the text as a heading: one line without characters that Markdown reads."""
-    return one_line("".join(letter for letter in text if letter not in "#`*_[]<>\\"), _MAX_TITLE)
+    return one_line("".join(letter for letter in text if letter not in "#`*<>\\"), _MAX_TITLE)
 
 
 def _ignore(_record: object) -> None:

@@ -44,15 +44,21 @@ class RunningKernel:
     """Empty if it does not answer."""
     busy: bool = False
 
-    def plain(self) -> Answer:
-        """Convert the kernel to JSON."""
-        why = "" if self.language in ("", "python") else f"it runs {self.language}, not Python"
+    @property
+    def why_not_forked(self) -> str:
+        """Why it cannot be forked now, as far as can be told without asking it; empty if nothing is known."""
+        if self.language not in ("", "python"):
+            return f"it runs {self.language}, not Python"
+        return "it is busy; try again when it is idle" if self.busy else ""
+
+    def plain(self, why_not_forked: str = "") -> Answer:
+        """Convert the kernel to JSON, with another reason against a fork if there is one."""
         return {
             "kernel": self.id,
             "notebook": self.notebook or None,
             "language": self.language or None,
             "busy": self.busy,
-            "why_not_forked": why or ("it is busy; try again when it is idle" if self.busy else None),
+            "why_not_forked": self.why_not_forked or why_not_forked or None,
         }
 
 

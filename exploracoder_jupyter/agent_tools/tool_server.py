@@ -170,9 +170,7 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
 
 def _add_kernel_tools(server: Any, bench: Workbench) -> None:
     async def list_kernels_tool(max_tokens: MaxTokens = DEFAULT_TOKENS) -> str:
-        from exploracoder_jupyter.agent_tools.running_kernels import list_kernels
-
-        return fitting_json({"kernels": [one.plain() for one in await list_kernels()]}, max_tokens)
+        return fitting_json(await bench.trying.list_kernels(), max_tokens)
 
     async def inspect_variables_tool(
         kernel: Kernel,

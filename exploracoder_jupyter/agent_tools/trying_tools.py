@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 
 from exploracoder_jupyter.agent_tools.live_kernels import OfferedKernel, ask_kernel
-from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
+from exploracoder_jupyter.agent_tools.running_kernels import RunningKernel, find_kernel, list_kernels
 from exploracoder_jupyter.agent_tools.sibling_hosts import Host, SiblingHosts
 from exploracoder_jupyter.agent_tools.tool_limits import (
     FRESH,
@@ -40,7 +40,9 @@ from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
 MAX_CALLS: Final = 2
 """Calls of a client that open forks at once; others wait."""
 _LOOK_SECONDS: Final = 10.0
+_ASK_SECONDS: Final = 3.0
 _MAX_LISTED: Final = 200
+_MAX_SECRETIVE: Final = 3
 _NAMES: Final = """
 def _explora_names():
     import json
@@ -63,6 +65,21 @@ class TryingTools:
     workdir: Path
     """Where fresh kernels start."""
     _limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(MAX_CALLS))
+
+    async def list_kernels(self) -> Answer:
+        """Return the running kernels, and why one cannot be forked now."""
+        kernels = await list_kernels()
+        reasons: dict[str, str] = {}
+
+        async def ask(kernel: RunningKernel) -> None:
+            with anyio.move_on_after(_ASK_SECONDS):
+                reasons[kernel.id] = await _reason_against_fork(kernel)
+
+        async with anyio.create_task_group() as tasks:
+            for kernel in kernels:
+                if not kernel.why_not_forked:
+                    tasks.start_soon(ask, kernel)
+        return {"kernels": [one.plain(reasons.get(one.id, "")) for one in kernels]}
 
     async def try_variants(self, kernel: str, variants: Sequence[Variant], check: str, timeout: float) -> Answer:
         """Try the variants; see `variant_trials`.
@@ -164,6 +181,19 @@ def live_sandbox(sandbox: Sandbox, offered: OfferedKernel) -> Sandbox:
             "The user's settings do not allow forks of a live kernel (state = fresh).", remedy='Use kernel "fresh".'
         )
     return replace(sandbox, kernel=None, python=None, gateway=None)
+
+
+async def _reason_against_fork(kernel: RunningKernel) -> str:
+    """Return why an idle kernel cannot be forked, as far as the kernel itself can tell; empty if it can."""
+    sandbox = resolve().sandbox
+    try:
+        offered = await ask_kernel(kernel.connection_file)
+        live_sandbox(sandbox, offered)
+    except KernelError as error:
+        return error.message
+    if offered.live.secretive and sandbox.state != "live":
+        return f"variables look like credentials: {', '.join(offered.live.secretive[:_MAX_SECRETIVE])}"
+    return ""
 
 
 async def _described(branch: Branch, name: str, settings: Settings) -> str:

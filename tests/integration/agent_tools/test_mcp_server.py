@@ -188,6 +188,8 @@ async def test_what_the_user_does_not_share_stays_unseen(folder, monkeypatch):
         [result] = await client.try_code("users", "import os; print(*os.environ.values())")
         assert "sk-4f9c1d7e" not in json.dumps(result)
         assert (await kernel.run("token = 'ghp_0123456789abcdefghijklmnopqrstuvwxyz'")).outcome == "ok"
+        [found] = (await client.call("list_kernels"))["kernels"]
+        assert found["why_not_forked"] == "variables look like credentials: token"
         failed, text = await client.attempt("try_variants", kernel="users", variants=[{"label": "a", "code": "1"}])
         assert failed and "look like credentials (token)" in text and "ghp_" not in text
 

@@ -37,7 +37,7 @@ def test_only_what_runs_becomes_a_recipe(tmp_path, stored):
     assert done.returncode == 0, done.stderr
     answer = json_result("skill", done.stdout)
     assert {one["title"]: one["ran"] for one in answer["recipes"]} == {
-        "Compute the median of 1, 5, 2": True, "Mean of values": True, "Old call": False
+        "Compute the median of [1, 5, 2]": True, "Mean of values": True, "Old call": False
     }  # fmt: skip
     path = tmp_path / ".agents" / "skills" / "statistics" / "SKILL.md"
     text = path.read_text()
@@ -53,7 +53,7 @@ def test_only_what_runs_becomes_a_recipe(tmp_path, stored):
     assert done.returncode == 1
     why = {one["title"]: one["why"] for one in json_result("skill", done.stdout)["recipes"]}
     assert "has no attribute 'arithmetic_mean'" in why["Mean of values"]
-    assert "AssertionError" in why["Compute the median of 1, 5, 2"]
+    assert "AssertionError" in why["Compute the median of [1, 5, 2]"]
 
 
 def test_without_code_that_ran_nothing_is_written(tmp_path):
