@@ -42,7 +42,7 @@ def _older_server(name: str, instructions: str) -> Any:
 
 
 def add_tool(
-    server: Any, function: Callable[..., Awaitable[str]], *, name: str, title: str, about: str, reads_only: bool
+    server: Any, function: Callable[..., Awaitable[Any]], *, name: str, title: str, about: str, reads_only: bool
 ) -> None:
     """Add a tool; its arguments and their descriptions are those of the function."""
     from mcp.types import ToolAnnotations
@@ -61,6 +61,15 @@ def add_tool(
         annotations=ToolAnnotations.model_validate(hints),
         structured_output=False,
     )
+
+
+def png_image(content: bytes) -> Any:
+    """Return an image as a part of a tool's answer."""
+    try:
+        from mcp.server.mcpserver import Image
+    except ImportError:
+        return importlib.import_module("mcp.server.fastmcp").Image(data=content, format="png")
+    return Image(data=content, format="png")
 
 
 def tool_error(sentence: str) -> Exception:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -194,12 +195,17 @@ def _add_kernel_tools(server: Any, bench: Workbench) -> None:
         timeout: Annotated[
             float, Field(gt=0, le=tool_limits.MAX_SECONDS, description="seconds for each variant")
         ] = 30.0,
+        images: Annotated[
+            int, Field(ge=0, le=tool_limits.MAX_VARIANTS, description="return so many of the images that they show")
+        ] = 0,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
-    ) -> str:
+    ) -> Any:
         from exploracoder_jupyter.agent_tools.variant_trials import Variant
 
         wanted = [Variant(one.label, one.code, one.after) for one in variants]
-        return fitting_json(await bench.trying.try_variants(kernel, wanted, check, timeout), max_tokens)
+        answer, shown = await bench.trying.try_variants(kernel, wanted, check, timeout, images)
+        pictures = ((f"Shown by {label}:", protocol_sdk.png_image(content)) for label, content in shown)
+        return [fitting_json(answer, max_tokens), *chain.from_iterable(pictures)]
 
     _add(
         server,
@@ -318,7 +324,7 @@ def _add_exploration_tools(server: Any, bench: Workbench) -> None:
 def _add(
     server: Any,
     log: CallLog,
-    function: Callable[..., Awaitable[str]],
+    function: Callable[..., Awaitable[Any]],
     name: str,
     title: str,
     about: str,
@@ -328,7 +334,7 @@ def _add(
     """Add a tool whose calls are logged, and whose errors are one sentence with its remedy."""
 
     @wraps(function)
-    async def logged(**arguments: Any) -> str:
+    async def logged(**arguments: Any) -> Any:
         start, outcome = time.monotonic(), "answered"
         try:
             return await function(**arguments)

@@ -23,11 +23,13 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
     check_number,
 )
 from exploracoder_jupyter.agent_tools.variant_trials import (
+    Trial,
     Variant,
     VariantTrials,
     plain_trial,
     plan_check,
     plan_variants,
+    shown_images,
 )
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
@@ -81,8 +83,10 @@ class TryingTools:
                     tasks.start_soon(ask, kernel)
         return {"kernels": [one.plain(reasons.get(one.id, "")) for one in kernels]}
 
-    async def try_variants(self, kernel: str, variants: Sequence[Variant], check: str, timeout: float) -> Answer:
-        """Try the variants; see `variant_trials`.
+    async def try_variants(
+        self, kernel: str, variants: Sequence[Variant], check: str, timeout: float, images: int = 0
+    ) -> tuple[Answer, list[tuple[str, bytes]]]:
+        """Try the variants; see `variant_trials`. Return the results, and at most so many images with their labels.
 
         Raises ExploraError: the arguments are not valid, or the kernel cannot be forked. Code that fails is a result.
         """
@@ -91,11 +95,12 @@ class TryingTools:
         settings = resolve()
         name = kernel if kernel == FRESH else (await find_kernel(kernel)).id
         async with self._limiter:
-            return await self._try(name, planned, checking, timeout, settings)
+            answer, trials = await self._try(name, planned, checking, timeout, settings)
+        return answer, shown_images(trials, images) if settings.endpoint.share == "values" else []
 
     async def _try(
         self, name: str, planned: Sequence[Variant], checking: CheckCode | None, timeout: float, settings: Settings
-    ) -> Answer:
+    ) -> tuple[Answer, list[Trial]]:
         labels = {one.label for one in planned}
         references = [*dict.fromkeys(one.after for one in planned if one.after and one.after not in labels)]
         async with AsyncExitStack() as stack:
@@ -112,13 +117,14 @@ class TryingTools:
             host = hosts[0] if hosts else await self._open(name, settings, stack)
             trials = await VariantTrials(host, host.next_call(), checking, timeout).run(planned, earlier)
             environment = host.siblings.environment()
-            return {
+            answer: Answer = {
                 "kernel": name,
                 "starts_from": "the states named by `after`" if references else environment.state,
                 "isolation": environment.isolation,
                 "variants": [plain_trial(trial, settings.endpoint.share) for trial in trials],
                 "notices": [*host.siblings.notices],
             }
+            return answer, trials
 
     async def inspect_variables(self, kernel: str, names: Sequence[str]) -> Answer:
         """Describe variables of the kernel, or list all of them with their types.

@@ -6,7 +6,10 @@ files, and which variants gave the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import binascii
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Literal
@@ -25,6 +28,9 @@ from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experi
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 
 _VARIANT: Final = Subtask("1", "Variant")
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_MAX_IMAGE: Final = 1_400_000
+"""Characters of base64: about a megabyte."""
 _MAX_REPORT: Final = 4 * MOST_CHARACTERS
 
 
@@ -192,6 +198,29 @@ def _find_equal(trials: Sequence[Trial]) -> None:
                 break
 
 
+def shown_images(trials: Sequence[Trial], most: int) -> list[tuple[str, bytes]]:
+    """Return at most so many PNG images that the variants displayed, each with the label of its variant.
+
+    Images over a megabyte are left out. The content is what the code of a variant made: it may be no image at all.
+    """
+    found: list[tuple[str, bytes]] = []
+    for trial in trials:
+        for encoded in _encoded_images(trial.observation):
+            with suppress(binascii.Error, ValueError):
+                content = base64.b64decode(encoded, validate=True) if len(encoded) <= _MAX_IMAGE else b""
+                if content.startswith(_PNG) and len(found) < most:
+                    found.append((trial.variant.label, content))
+    return found
+
+
+def _encoded_images(observation: Observation) -> Iterator[str]:
+    for output in observation.outputs:
+        data = output.get("data")
+        encoded = data.get("image/png") if isinstance(data, dict) else None
+        if isinstance(encoded, str):
+            yield "".join(encoded.split())
+
+
 def plain_trial(trial: Trial, sharing: Sharing) -> Answer:
     """Convert a trial to JSON, with what may be shared of its results."""
     seen = redact_experience(trial.experience, sharing).observation
@@ -212,6 +241,8 @@ def plain_trial(trial: Trial, sharing: Sharing) -> Answer:
         shown = seen.error.headline if seen.error else shown
     if shown:
         answer["shows"] = shown
+    if images := sum(1 for _ in _encoded_images(seen)):
+        answer["images"] = images
     if seen.files:
         answer["files"] = [*seen.files]
     answer["seconds"] = round(seen.seconds, 3)

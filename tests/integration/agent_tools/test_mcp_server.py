@@ -1,5 +1,6 @@
 """The SDK's client drives the server over standard streams against a real kernel, which stays as it is."""
 
+import base64
 import json
 import shutil
 import stat
@@ -81,6 +82,20 @@ async def test_variants_leave_the_users_kernel_alone(folder):
 
         assert await state_of(kernel, folder) == before
         assert (await kernel.run("1")).count == count + 1
+
+
+async def test_images_are_returned_on_request(folder):
+    draw = "import matplotlib.pyplot as plt\n%matplotlib inline\nplt.plot([1, 2]); plt.show()"
+    false = "from IPython.display import display; display({'image/png': 'bm90IGEgcG5n'}, raw=True)"
+    async with agent(folder) as client:
+        variants = [{"label": "draw", "code": draw}, {"label": "false", "code": false}]
+        result = await client.session.call_tool("try_variants", {"variants": variants, "images": 4})
+        kinds = [part.type for part in result.content]
+        assert kinds == ["text", "text", "image"] and result.content[1].text == "Shown by draw:"
+        assert json.loads(result.content[0].text)["variants"][0]["images"] == 1
+        assert base64.b64decode(result.content[2].data).startswith(b"\x89PNG")
+        result = await client.session.call_tool("try_variants", {"variants": variants[:1]})
+        assert [part.type for part in result.content] == ["text"]
 
 
 async def test_variants_continue_from_one_another(folder):
