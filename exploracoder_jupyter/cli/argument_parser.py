@@ -16,11 +16,13 @@ from exploracoder_jupyter.cli import (
     fork,
     history,
     index,
+    mcp,
     replay,
     repo,
     run,
     search,
     setup,
+    skill,
     snippets,
 )
 from exploracoder_jupyter.core.configuration.option_parser import OptionParser
@@ -44,6 +46,8 @@ _COMMANDS = (
     (setup, "find a language model here, try it, and configure it"),
     (doctor, "check the installation and suggest fixes for problems"),
     (fork, "fork a running kernel and serve the fork until interrupted"),
+    (mcp, "serve tools for coding agents: read APIs, try code in forks of a kernel"),
+    (skill, "write a skill for coding agents about a library, from code that ran"),
     (export, "convert a trace to another format"),
     (bench, "measure strategies and models on problems with hidden tests"),
     (annotate, "add look-ups with real answers to code, as data for finetune"),

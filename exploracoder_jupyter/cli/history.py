@@ -42,6 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"maximum number of runs to show ({_DEFAULT_LIMIT})",
     )
     parser.add_argument("--library", metavar="LIB", help="only runs that explored this library")
+    parser.add_argument(
+        "--calls", action="store_true", help="show what coding agents have called (jupyter explora mcp), not runs"
+    )
     removal = parser.add_mutually_exclusive_group()
     removal.add_argument("--forget", metavar="ID", help="remove this run, or `all`, from the history; traces are kept")
     removal.add_argument(
@@ -57,6 +60,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter.core.run_history import HistoryStore
     from exploracoder_jupyter.core.trace_peek import list_traces
 
+    if arguments.calls:
+        return _show_calls(arguments.n, as_json=arguments.json)
     store = HistoryStore(history_path())
     traces = list_traces(Path())
     if arguments.forget or arguments.prune:
@@ -78,6 +83,23 @@ def execute(arguments: argparse.Namespace) -> int:
     if lost:
         print_note(f"{lost} `--forget all` removes that file too.")
     return 0 if shown else 1
+
+
+def _show_calls(most: int, *, as_json: bool) -> int:
+    """List what agents have called. Returns the exit status: 1 if there is nothing to list."""
+    from exploracoder_jupyter.agent_tools.call_log import calls_path, read_calls
+
+    path = calls_path()
+    calls = read_calls(path, most)
+    if as_json:
+        print_json({"path": str(path), "calls": [*calls]})
+    else:
+        for call in calls:
+            print_result(f"{call.get('at')}  {call.get('tool')}  {call.get('seconds')} s  {call.get('outcome')}")
+        print_note(
+            f"{plural(len(calls), 'call')} in {path}, which contains the code." if calls else f"No calls in {path}."
+        )
+    return 0 if calls else 1
 
 
 def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[TraceSummary]) -> int:

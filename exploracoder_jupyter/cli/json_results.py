@@ -173,6 +173,28 @@ class HistoryResult(_Described):
     runs: list[HistoryRun]
 
 
+class AgentCall(_Described):
+    """One call of a tool by a coding agent."""
+
+    at: str
+    """As in ISO 8601, in UTC."""
+    process: int
+    """Id of the server's process."""
+    tool: str
+    seconds: float
+    outcome: str
+    """`answered`, or the error in one sentence."""
+    arguments: dict[str, JsonValue]
+
+
+class AgentCalls(_Described):
+    """With `--calls`: what coding agents have called, newest first."""
+
+    path: str
+    """File of the log."""
+    calls: list[AgentCall]
+
+
 class Removal(_Described):
     """With an option that removes entries."""
 
@@ -343,6 +365,33 @@ class ForkResult(_Described):
 
     connection_file: str
     isolation: str
+
+
+class McpResult(_Described):
+    """With `--http`: where agents are served, as soon as they are; the command then runs until it is interrupted."""
+
+    url: str
+    token: str
+    """What clients send as `Authorization: Bearer TOKEN`."""
+
+
+class SkillRecipe(_Described):
+    """One recipe of a skill, executed now."""
+
+    title: str
+    ran: bool
+    """Whether it ran and what it asserts holds."""
+    why: str
+    """Why not."""
+
+
+class SkillResult(_Described):
+    """The recipes of a skill; those that ran are in the file that was written."""
+
+    path: str
+    library: str
+    version: str
+    recipes: list[SkillRecipe]
 
 
 class ExportResult(_Described):

@@ -17,8 +17,10 @@ import sysconfig
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import MAGIC_NUMBER, source_hash
+from io import BytesIO
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Final
@@ -156,17 +158,24 @@ def _check_usable(kernel: str, command: Sequence[str], version: tuple[int, ...],
 
 def write_agent_archive(path: Path) -> Path:
     """Write the zip of `exploracoder_jupyter.kernel_agent`, to be run as `python PATH MODULE ARGUMENT...`."""
-    package = Path(kernel_agent.__file__).parent
-    with zipfile.ZipFile(path, "w") as archive:
+    path.write_bytes(_archive_content(tuple(_metadata().items())))
+    return path
+
+
+@cache
+def _archive_content(metadata: tuple[tuple[str, str], ...]) -> bytes:
+    """Return the zip with these metadata files; built once, because a process opens many launchers."""
+    package, content = Path(kernel_agent.__file__).parent, BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("exploracoder_jupyter/__init__.py", "")
         for file in sorted(package.rglob("*.py")):
             name = file.relative_to(package).as_posix()
             name = name if name == "__main__.py" else f"exploracoder_jupyter/kernel_agent/{name}"
             archive.writestr(name, file.read_bytes())
             archive.writestr(f"{name}c", _bytecode(file, name))
-        for name, text in _metadata().items():
+        for name, text in metadata:
             archive.writestr(f"{PACKAGE.replace('-', '_')}-{__version__}.dist-info/{name}", text)
-    return path
+    return content.getvalue()
 
 
 def _metadata() -> dict[str, str]:

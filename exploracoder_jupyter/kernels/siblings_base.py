@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
 from exploracoder_jupyter.core.types import Environment
@@ -16,6 +17,9 @@ from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE, SyscallFilter
 from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
 from exploracoder_jupyter.pipeline.ports import Branch
+
+_known_facts: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+"""By interpreter: when its folders were modified, and the facts about it then. A server opens siblings often."""
 
 
 class Siblings(ABC):
@@ -78,13 +82,34 @@ class LocalSiblings(Siblings):
         """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
         return inspect(self._launcher, module, arguments, workdir=self._workdir)
 
+    async def _read_facts(self) -> dict[str, Any]:
+        """Return `read_interpreter_facts`; where nothing has been installed since, without starting a program."""
+        key = repr((self._launcher.interpreter, self._workdir, _python_variables()))
+        state = tuple(map(_modified, self._launcher.interpreter.paths))
+        known = _known_facts.get(key)
+        if known is None or known[0] != state:
+            known = _known_facts[key] = (state, await read_interpreter_facts(self.inspect))
+        return known[1]
+
     async def _describe_environment(
         self, isolation: str, filter: SyscallFilter | None, snapshot: Snapshot, branching: str
     ) -> Environment:
         return Environment(
-            **await read_interpreter_facts(self.inspect),
+            **await self._read_facts(),
             kernel=self._launcher.interpreter.name,
             isolation="; ".join(part for part in (isolation, "" if filter else NO_FILTER_NOTE, snapshot.note) if part),
             branching=branching,
             state=self.state,
         )
+
+
+def _python_variables() -> list[tuple[str, str]]:
+    return sorted(item for item in os.environ.items() if item[0].startswith(("PYTHON", "TZ", "VIRTUAL_ENV", "CONDA")))
+
+
+def _modified(path: str) -> int:
+    """Return when the folder was last modified: an installation adds a folder there. 0 if there is none."""
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -26,7 +26,7 @@ _FORK: Final = "__import__('exploracoder_jupyter.kernel_agent.forking.fork_endpo
 async def find_working_directory(connection_file: Path) -> Path:
     """Return the kernel's working directory. Raises KernelError: the kernel does not answer, lacks this package or must
     not be forked."""
-    description = json.loads(await _evaluate(connection_file, _DESCRIBE))
+    description = json.loads(await evaluate(connection_file, _DESCRIBE))
     if description["refused"]:
         raise KernelError(f"The kernel cannot be forked: {description['refused']}.")
     return Path(description["folder"])
@@ -35,11 +35,12 @@ async def find_working_directory(connection_file: Path) -> Path:
 async def request_fork(connection_file: Path, address: str) -> None:
     """Ask the kernel to fork itself; the child connects to the UNIX socket at the address. Raises KernelError: the
     kernel does not fork."""
-    await _evaluate(connection_file, _FORK.format(address=address))
+    await evaluate(connection_file, _FORK.format(address=address))
 
 
-async def _evaluate(connection_file: Path, expression: str) -> str:
-    """Evaluate the expression in the kernel and return its text."""
+async def evaluate(connection_file: Path, expression: str) -> str:
+    """Evaluate the expression in the kernel and return its text. Raises KernelError: the kernel does not answer, or the
+    expression fails."""
     async with _client(connection_file) as client:
         try:
             with anyio.fail_after(_SECONDS):

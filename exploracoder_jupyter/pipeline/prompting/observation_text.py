@@ -109,6 +109,11 @@ def _report(error: ErrorInfo) -> str:
     return report if message else f"{error.headline}\n{rest}".strip()
 
 
+def format_observation(observation: Observation, most: int) -> str:
+    """Render an observation without its code in about `most` characters; empty if it shows nothing."""
+    return "\n".join(_observation_parts(observation, most))
+
+
 def format_error(item: Experience) -> str:
     """Render the error of a cell in brief: its type and message, and the line of the cell that raised it, if known."""
     error = item.observation.error

@@ -1,0 +1,142 @@
+"""The tools that read installed libraries: search among their APIs, and everything that is known of one API.
+
+What is read is exactly the installed version, in the interpreter of the settings or of a running kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
+from itertools import islice
+from typing import Final, cast
+
+from pydantic import JsonValue
+
+from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
+from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
+from exploracoder_jupyter.agent_tools.tool_limits import (
+    MAX_FOUND,
+    MAX_NAMES,
+    MAX_QUERY,
+    Answer,
+    check_number,
+    check_text,
+)
+from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
+from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
+from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
+from exploracoder_jupyter.pipeline.retrieval.named_apis import resolve_path
+from exploracoder_jupyter.runs.library_search import open_library, runnable_examples, search
+
+_MAX_LIBRARIES: Final = 10
+_MAX_MEMBERS: Final = 60
+_MAX_GUIDES: Final = 3
+_PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_LIBRARY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}|_[\w.]{0,99}")
+
+
+async def search_apis(query: str, libraries: Sequence[str], k: int, kernel: str) -> Answer:
+    """Return the k APIs of the libraries that match a query best: path, signature, what it does.
+
+    Raises UsageError: an argument is not valid, or a library is not installed.
+    """
+    check_text(query, "query", MAX_QUERY)
+    check_number(k, "k", 1, MAX_FOUND)
+    answer = await search(_checked(libraries), query, k, layers=await _layers(kernel))
+    rows = cast("list[dict[str, JsonValue]]", answer["results"])
+    fields = ("path", "kind", "signature", "description", "deprecated", "version")
+    results: list[JsonValue] = [{name: row[name] for name in fields if row[name]} for row in rows]
+    found: Answer = {"results": results, "apis_searched": answer["apis"]}
+    if answer["notices"]:
+        found["notices"] = answer["notices"]
+    return found
+
+
+async def read_api(paths: Sequence[str], *, source: bool, guides: bool, kernel: str) -> Answer:
+    """Return what is known of each API: signature, parameters, docstring, members, examples; its source on request.
+
+    Raises UsageError: a path is malformed, or its library is not installed. A path that does not exist is answered by
+    similar ones.
+    """
+    if not 1 <= len(paths) <= MAX_NAMES:
+        raise UsageError(f"From 1 to {MAX_NAMES} paths can be read at once.", remedy="Ask for the others afterwards.")
+    for path in paths:
+        if len(path) > MAX_QUERY or not _PATH.fullmatch(path):
+            raise UsageError(f"{path[:60]!r} is not a dotted path.", remedy='For example "networkx.Graph.add_edge".')
+    libraries = [*dict.fromkeys(path.partition(".")[0] for path in paths)]
+    async with _opened(libraries, kernel) as library:
+        return {"apis": [await _described(library, path, source=source, guides=guides) for path in paths]}
+
+
+@asynccontextmanager
+async def _opened(libraries: Sequence[str], kernel: str) -> AsyncIterator[TaskLibraries]:
+    async with AsyncExitStack() as stack:
+        opened = open_library(_checked(libraries), await _layers(kernel), lambda *_: None, lambda _: None)
+        yield await stack.enter_async_context(opened)
+
+
+def _checked(libraries: Sequence[str]) -> list[str]:
+    if not 1 <= len(libraries) <= _MAX_LIBRARIES:
+        raise UsageError(f"From 1 to {_MAX_LIBRARIES} libraries can be named.", remedy="Name the most likely ones.")
+    for name in libraries:
+        if not _LIBRARY.fullmatch(name):
+            raise UsageError(f"{name[:60]!r} is not the name of a library.", remedy='For example "networkx".')
+    return [*libraries]
+
+
+async def _layers(kernel: str) -> tuple[Layer, ...]:
+    """Return the settings that read libraries in the interpreter of this kernel; none for that of the settings."""
+    if not kernel:
+        return ()
+    offered = await ask_kernel((await find_kernel(kernel)).connection_file)
+    return ({"sandbox": {"python": offered.python, "kernel": None, "gateway": None}},)
+
+
+async def _described(library: TaskLibraries, path: str, *, source: bool, guides: bool) -> Answer:
+    api = resolve_path(library, path)
+    if api is None:
+        similar = find_similar_apis(path, library.apis)
+        inside = [one.path for one in library.apis if one.path.startswith(f"{path}.")]
+        return {
+            "path": path,
+            "problem": "There is no public API of this path.",
+            "similar": [one.path for one in similar],
+            "inside": [*islice(inside, _MAX_MEMBERS)],
+        }
+    answer: Answer = {
+        "path": api.path,
+        "kind": api.kind,
+        "signature": f"{api.path}{api.signature}",
+        "library": f"{api.library} {api.version}".strip(),
+        "deprecated": api.deprecated,
+        "documentation": api.description,
+        "parameters": [{name: text for name, text in asdict(one).items() if text} for one in api.parameters],
+        "returns": api.returns,
+        "notes": [*api.notes],
+        "see_also": [*api.see_also],
+        "aliases": [*api.aliases],
+        "members": _members(library, api),
+        "examples": [*runnable_examples(api, library)],
+    }
+    if source:
+        text = await library.source(api.path)
+        shared = text and may_share_source(text, resolve().endpoint.share)
+        answer["source"] = text if shared else "It is not written in Python, or is the user's own and not shared."
+    if guides and (documents := library.documents):
+        hits = await documents.search(api.path, _MAX_GUIDES)
+        answer["guides"] = [{"from": hit.passage.origin, "text": hit.passage.text} for hit in hits]
+    return {name: value for name, value in answer.items() if value}
+
+
+def _members(library: TaskLibraries, api: ApiDoc) -> list[JsonValue]:
+    """Return the members of a class or a module, with the signatures of those that are documented."""
+    if api.kind not in ("class", "module"):
+        return []
+    inside = {one.name: one for one in library.apis if one.path.rpartition(".")[0] == api.path}
+    names = dict.fromkeys([*inside, *api.members])
+    return [f"{name}{inside[name].signature}" if name in inside else name for name in islice(names, _MAX_MEMBERS)]
