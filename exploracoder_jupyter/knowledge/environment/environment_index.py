@@ -79,7 +79,9 @@ def open_environment(
         store = EnvironmentStore(folder / "index.sqlite")
         with _only_builder(folder) as alone:
             if not alone:
-                notices.append("Another process reads the packages of this environment; this is what it has read so far.")
+                notices.append(
+                    "Another process reads the packages of this environment; this is what it has read so far."
+                )
                 changed = 0
             else:
                 changed = _update(store, folder, packages, advance, notices)

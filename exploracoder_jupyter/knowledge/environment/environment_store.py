@@ -10,11 +10,14 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.knowledge.environment.package_reading import PackageContent
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.knowledge.environment.search_fields import FIELDS, WEIGHTS, indexed_fields
+
+Table = Literal["words", "purposes"]
 
 _MIGRATIONS = (
     "CREATE TABLE distributions (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, name TEXT, version TEXT, "
@@ -22,9 +25,13 @@ _MIGRATIONS = (
     "CREATE TABLE apis (id INTEGER PRIMARY KEY AUTOINCREMENT, distribution INTEGER, path TEXT, kind TEXT, "
     "signature TEXT, summary TEXT, opening TEXT)",
     "CREATE INDEX apis_of_distribution ON apis (distribution)",
-    f"CREATE VIRTUAL TABLE words USING fts5({', '.join(FIELDS)}, content='', "
-    "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\")",
+    *(
+        f"CREATE VIRTUAL TABLE {table} USING fts5({', '.join(FIELDS)}, content='', "
+        "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\")"
+        for table in ("words", "purposes")
+    ),
 )
+_FIELDS = ", ".join(FIELDS)
 _COLUMNS = "path, kind, signature, summary, opening"
 _IDS_PER_QUERY = 500
 
@@ -41,8 +48,8 @@ class StoredPackage:
     digest: str
     problem: str
     unread: int
-    embedded: bool
-    """Whether its rows are in the index of vectors."""
+    embedded: int
+    """1 if its rows are in the index of vectors, else 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class EnvironmentStore:
             rows = db.execute(
                 "SELECT id, key, name, version, stamp, digest, problem, unread, embedded FROM distributions"
             )
-            return {row[1]: StoredPackage(*row[:8], bool(row[8])) for row in rows}
+            return {row[1]: StoredPackage(*row) for row in rows}
 
         return self._store.attempt(read, {})
 
@@ -103,10 +110,8 @@ class EnvironmentStore:
                 f"INSERT INTO apis (id, distribution, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 ((id_, cursor.lastrowid, *_values(row)) for id_, row in zip(ids, content.rows, strict=True)),
             )
-            db.executemany(
-                f"INSERT INTO words (rowid, {', '.join(FIELDS)}) VALUES (?, ?, ?, ?, ?)",
-                ((id_, *fields) for id_, fields in zip(ids, content.fields, strict=True)),
-            )
+            for id_, row, fields in zip(ids, content.rows, content.fields, strict=True):
+                db.execute(f"INSERT INTO {_table(row.kind)} (rowid, {_FIELDS}) VALUES (?, ?, ?, ?, ?)", (id_, *fields))
             return True
 
         return self._store.attempt(write, False)
@@ -169,20 +174,24 @@ class EnvironmentStore:
 
         return self._store.attempt(read, [])
 
-    def match(self, terms: Sequence[str], most: int, *, kind: str = "") -> list[tuple[int, float]]:
-        """Return the ids and scores (higher is better) of the rows that share terms with a query, best first."""
+    def match(self, terms: Sequence[str], most: int, *, of: Table = "words") -> list[tuple[int, float]]:
+        """Return the ids and scores (higher is better) of the rows that share terms with a query, best first.
+
+        `of`: the rows of APIs, or those of what distributions say of themselves.
+        """
         wanted = " OR ".join(f'"{term}"' for term in terms)
+        query = (
+            f"SELECT rowid, -bm25({of}, {', '.join(map(str, WEIGHTS))}) FROM {of} WHERE {of} MATCH ? ORDER BY 2 DESC"
+        )
 
         def read(db: sqlite3.Connection) -> list[tuple[int, float]]:
-            weights = ", ".join(map(str, WEIGHTS))
-            only = " AND rowid IN (SELECT id FROM apis WHERE kind = ?)" if kind else ""
-            query = (
-                f"SELECT rowid, -bm25(words, {weights}) AS score FROM words WHERE words MATCH ?{only} "
-                "ORDER BY score DESC LIMIT ?"
-            )
-            return [(row[0], row[1]) for row in db.execute(query, (wanted, *([kind] if kind else []), most))]
+            return [(row[0], row[1]) for row in db.execute(f"{query} LIMIT ?", (wanted, most))]
 
         return self._store.attempt(read, []) if terms else []
+
+
+def _table(kind: str) -> Table:
+    return "purposes" if kind == "package" else "words"
 
 
 def _remove(db: sqlite3.Connection, keys: Sequence[str]) -> None:
@@ -191,10 +200,12 @@ def _remove(db: sqlite3.Connection, keys: Sequence[str]) -> None:
         if found is None:
             continue
         rows = [_row(row) for row in db.execute(f"SELECT id, 0, {_COLUMNS} FROM apis WHERE distribution = ?", found)]
-        db.executemany(
-            f"INSERT INTO words (words, rowid, {', '.join(FIELDS)}) VALUES ('delete', ?, ?, ?, ?, ?)",
-            ((row.id, *indexed_fields(row.api)) for row in rows),
-        )
+        for row in rows:
+            table = _table(row.api.kind)
+            db.execute(
+                f"INSERT INTO {table} ({table}, rowid, {_FIELDS}) VALUES ('delete', ?, ?, ?, ?, ?)",
+                (row.id, *indexed_fields(row.api)),
+            )
         db.execute("DELETE FROM apis WHERE distribution = ?", found)
         db.execute("DELETE FROM distributions WHERE id = ?", found)
 

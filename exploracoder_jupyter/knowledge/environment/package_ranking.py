@@ -7,6 +7,7 @@ what it says of itself: of two with equally good APIs, the one whose purpose thi
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -14,27 +15,32 @@ from dataclasses import dataclass
 
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 from exploracoder_jupyter.knowledge.environment.environment_index import EnvironmentIndex
-from exploracoder_jupyter.knowledge.environment.environment_store import StoredPackage, StoredRow
+from exploracoder_jupyter.knowledge.environment.environment_store import StoredPackage, StoredRow, Table
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.knowledge.environment.search_fields import dense_text
 from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, find_named_apis, synonyms
 from exploracoder_jupyter.knowledge.search.score_combination import (
-    LEXICAL_WEIGHT,
     NAMED_BONUS,
     SYNONYM_WEIGHT,
     WORD_VECTOR_WEIGHT,
 )
 from exploracoder_jupyter.text.tokenizer import tokens
 
-_MOST_BY_WORDS = 300
+_MOST_BY_WORDS = 200
 _MOST_BY_MEANING = 200
 _MOST_PACKAGES = 40
 _SECOND, _THIRD = 0.2, 0.1
 """How much the second and third API of a package count; the first counts 1."""
-_PURPOSE_WEIGHT = 1.0
+_PURPOSE_WEIGHT = 0.4
 """What a package says of itself, compared with one of its APIs."""
-_NAMED_PACKAGE = 3.0
+_WORDS_WEIGHT = 1.0
+"""Weight of the words that query and API share; the API that shares most counts 1. Less than within one library, where
+words are seldom those of another subject."""
+_BREADTH_WEIGHT = 0.3
+"""For the logarithm of what all matching APIs of a package score together."""
+_NAMED_PACKAGE = 0.5
+"""For a package whose name is a word of the query: many names are words of everyday language."""
 _UNDOCUMENTED = -0.4
 _DEPTH = -0.1
 _ERROR = re.compile(r"\.[A-Z]\w*(?:Error|Exception|Warning)(?:\.\w+)?$")
@@ -88,11 +94,12 @@ def rank_packages(index: EnvironmentIndex, query: str, *, packages: int, apis: i
         best = [score for score, _ in ranked[:3]]
         purpose = max(purposes[own[package].id], 0.0) if package in own else 0.0
         total = sum(weight * max(score, 0.0) for weight, score in zip((1, _SECOND, _THIRD), best, strict=False))
+        total += _BREADTH_WEIGHT * math.log1p(sum(max(score, 0.0) for score, _ in ranked))
         total += _PURPOSE_WEIGHT * purpose + _NAMED_PACKAGE * wanted.names(stored[package])
         found.append((total, package, ranked))
     found.sort(key=lambda one: (-one[0], stored[one[1]].key))
     return [
-        _package(stored[package], own.get(package) or _own_row(index, package), total, ranked[:apis], wanted)
+        _package(stored[package], own.get(package) or index.store.own_row(package), total, ranked[:apis], wanted)
         for total, package, ranked in found[:packages]
         if total > 0
     ]
@@ -100,12 +107,15 @@ def rank_packages(index: EnvironmentIndex, query: str, *, packages: int, apis: i
 
 def _candidates(index: EnvironmentIndex, wanted: _Query) -> list[StoredRow]:
     """Return the rows to be scored, and note how well their words match."""
-    store = index.store
-    by_words: defaultdict[int, float] = defaultdict(float)
-    for terms, weight in ((wanted.terms, 1.0), (wanted.synonyms, SYNONYM_WEIGHT)):
-        for kind in ("", "package"):
-            for id_, score in store.match(terms, _MOST_PACKAGES if kind else _MOST_BY_WORDS, kind=kind):
-                by_words[id_] = max(by_words[id_], 0.0) + (weight * score if not kind or id_ not in by_words else 0.0)
+    store, by_words = index.store, dict[int, float]()
+    tables: tuple[tuple[Table, int], ...] = (("words", _MOST_BY_WORDS), ("purposes", _MOST_PACKAGES))
+    for table, most in tables:
+        found: defaultdict[int, float] = defaultdict(float)
+        for terms, weight in ((wanted.terms, 1.0), (wanted.synonyms, SYNONYM_WEIGHT)):
+            for id_, score in store.match(terms, most, of=table):
+                found[id_] += weight * score
+        highest = max(found.values(), default=0.0) or 1.0
+        by_words |= {id_: score / highest for id_, score in found.items()}
     wanted.by_words = by_words
     near: list[int] = []
     if index.vectors:
@@ -127,18 +137,16 @@ class _Query:
 
     def names(self, package: StoredPackage) -> bool:
         """Return whether the query names the package."""
-        return package.key in self._words and package.key not in self.terms[:0]
+        return package.key in self._words
 
     def score(self, rows: Sequence[StoredRow]) -> list[float]:
         """Return the score of each row, comparable between packages."""
-        most = max(self.by_words.values(), default=0.0) or 1.0
         cosines = [float(word_embedder.embed_text(dense_text(row.api)) @ self.vector) for row in rows]
         highest = max(cosines, default=0.0)
         found = []
         for row, cosine in zip(rows, cosines, strict=True):
             meaning = cosine / highest if cosine > word_embedder.UNRELATED_COSINE and highest > 0 else 0.0
-            words = self.by_words.get(row.id, 0.0) / most
-            match = LEXICAL_WEIGHT * words + WORD_VECTOR_WEIGHT * meaning
+            match = _WORDS_WEIGHT * self.by_words.get(row.id, 0.0) + WORD_VECTOR_WEIGHT * meaning
             named = NAMED_BONUS * (row.api.path.rpartition(".")[2] in self._named)
             found.append(match + named + _prior(row.api) if match > 0 else 0.0)
         return found
@@ -166,10 +174,6 @@ def _prior(api: PublicApi) -> float:
     )
 
 
-def _own_row(index: EnvironmentIndex, package: int) -> StoredRow | None:
-    return index.store.own_row(package)
-
-
 def _package(
     stored: StoredPackage,
     own: StoredRow | None,
@@ -182,6 +186,4 @@ def _package(
         for value, row in ranked
     )
     module = own.api.path if own else ""
-    return FoundPackage(
-        stored.name, stored.version, module, own.api.summary if own else "", round(score, 4), apis
-    )
+    return FoundPackage(stored.name, stored.version, module, own.api.summary if own else "", round(score, 4), apis)

@@ -29,7 +29,13 @@ from exploracoder_jupyter.knowledge.environment.installed_packages import (
     read_metadata,
     record_digest,
 )
-from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi, is_public, is_read, merge_modules, public_apis
+from exploracoder_jupyter.knowledge.environment.public_paths import (
+    PublicApi,
+    is_public,
+    is_read,
+    merge_modules,
+    public_apis,
+)
 from exploracoder_jupyter.knowledge.environment.search_fields import indexed_fields
 from exploracoder_jupyter.knowledge.environment.syntax_reading import ModuleSyntax, read_module, split_docstring
 
@@ -223,7 +229,9 @@ def _guide_sections(package: InstalledPackage, modules: dict[str, ModuleSyntax])
                     break
                 summary, opening = split_docstring(chunk.text)
                 where = "/".join(path.parts[-2:])
-                rows.append(PublicApi(f"{where}#{number}", "guide", "", f"{chunk.title}: {summary}".strip(": "), opening))
+                rows.append(
+                    PublicApi(f"{where}#{number}", "guide", "", f"{chunk.title}: {summary}".strip(": "), opening)
+                )
     return rows
 
 

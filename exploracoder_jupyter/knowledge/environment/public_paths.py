@@ -55,7 +55,7 @@ def public_apis(modules: Mapping[str, ModuleSyntax]) -> list[PublicApi]:
     paths: dict[int, list[str]] = defaultdict(list)
     homes: dict[int, tuple[str, Definition]] = {}
     resolver = _Resolver(modules)
-    for name, module in modules.items():
+    for name in modules:
         if not is_public(name):
             continue
         for public in resolver.public_names(name):

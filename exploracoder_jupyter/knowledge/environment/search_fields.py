@@ -1,11 +1,11 @@
-"""The fields of a row as they are indexed: terms of our tokenizer, separated by spaces, so that words match their stems."""
+"""The fields of a row as they are indexed: stems, which our tokenizer makes, separated by spaces."""
 
 from __future__ import annotations
 
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.text.tokenizer import tokens
 
-FORMAT = 1
+FORMAT = 2
 """Version of the stored rows and of their indexed terms; incrementing it makes stored environments be read again."""
 
 FIELDS = ("name", "path", "summary", "rest")

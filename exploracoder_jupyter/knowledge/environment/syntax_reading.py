@@ -144,7 +144,9 @@ def _strings(node: ast.expr) -> list[str]:
 
 def _function(node: _Function, kind: Kind) -> Definition:
     summary, opening = split_docstring(_docstring(node))
-    signature = "" if kind == "property" else _signature(node.args, skip_first=kind == "method" and not _is_static(node))
+    signature = (
+        "" if kind == "property" else _signature(node.args, skip_first=kind == "method" and not _is_static(node))
+    )
     return Definition(node.name, kind, signature, summary, opening)
 
 
