@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +93,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def build(cache: Path, python: str | None) -> None:
     def open_it() -> None:
-        with open_environment(cache, python=python) as index:
+        with open_environment(cache, import_path(python)) as index:
             last.append(index)
 
     last: list[EnvironmentIndex] = []
@@ -110,7 +111,7 @@ def build(cache: Path, python: str | None) -> None:
 
 
 def ask_all(cache: Path, arguments: argparse.Namespace) -> None:
-    with open_environment(cache, python=arguments.python) as index:
+    with open_environment(cache, import_path(arguments.python)) as index:
         print(f"\n{'questions':<28}{'':>5}{'first':>8}{'first 3':>8}{'API of 10':>12}")
         queries = []
         parts = json.loads((DATA / "search_questions.json").read_text())
@@ -121,7 +122,7 @@ def ask_all(cache: Path, arguments: argparse.Namespace) -> None:
             if questions := installed_questions(part, index):
                 report(name, *ask(index, questions, misses=arguments.misses))
                 queries += [query for _, query, _ in questions]
-        seconds = [timed(lambda query=query: rank_packages(index, query, packages=5, apis=3)) for query in queries]
+        seconds = [timed(partial(rank_packages, index, query, packages=5, apis=3)) for query in queries]
         times = [1000 * one for one in seconds] or [0.0]
         memory = psutil.Process().memory_full_info().uss / 1e6
         print(f"a query in the open index: median {statistics.median(times):.0f} ms, 95 %: "
@@ -132,13 +133,13 @@ def ask_all(cache: Path, arguments: argparse.Namespace) -> None:
     (cache / "exploracoder_jupyter").mkdir(exist_ok=True)
     for folder in [one for one in cache.iterdir() if (one / "index.sqlite").exists()]:
         shutil.copytree(folder, cache / "exploracoder_jupyter" / "environments" / folder.name)
-    runs = [timed(lambda: subprocess.run(command, env=environ, capture_output=True, check=True)) for _ in range(5)]
+    runs = [timed(partial(subprocess.run, command, env=environ, capture_output=True, check=True)) for _ in range(5)]
     print(f"as a command: median {statistics.median(runs):.2f} s of {len(runs)}")
 
 
 def compare_vectors(cache: Path, arguments: argparse.Namespace) -> None:
     """numpy and FAISS on the same rows: texts that were read, and for more rows two of them joined."""
-    with open_environment(cache, python=arguments.python) as index:
+    with open_environment(cache, import_path(arguments.python)) as index:
         texts = [dense_text(row.api) for one in index.store.packages().values() for row in index.store.rows_of(one.id)]
     real = np.stack([word_embedder.embed_text(text) for text in texts])
     random = np.random.default_rng(7)
@@ -154,8 +155,8 @@ def compare_vectors(cache: Path, arguments: argparse.Namespace) -> None:
         for name, loaded in (("numpy", None), ("FAISS", stored_vectors.load_faiss())):
             stored_vectors.load_faiss = lambda loaded=loaded: loaded
             path = cache / f"{name}-{size}"
-            built = timed(lambda: stored_vectors.write_vectors(path, range(size), rows.astype(np.float32)))
-            opened = timed(lambda: stored_vectors.StoredVectors.open(path))
+            built = timed(partial(stored_vectors.write_vectors, path, range(size), rows.astype(np.float32)))
+            opened = timed(partial(stored_vectors.StoredVectors.open, path))
             index = stored_vectors.StoredVectors.open(path)
             found = []
             start = time.perf_counter()

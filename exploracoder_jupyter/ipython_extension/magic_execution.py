@@ -48,6 +48,8 @@ from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, reason_not_forked
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Sending, send_with_consent
+from exploracoder_jupyter.ipython_extension.searching.find_magic import find_packages
+from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
@@ -219,11 +221,13 @@ class Commands:
         if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
             self._insert(run, run.state.offered_solution)
 
-    def run(self, line: str) -> Results | None:
+    def run(self, line: str) -> Results | FoundPackages | None:
         """Execute a line of `%explora` and return its value, if it has one."""
         name, _, argument = line.strip().partition(" ")
         if name == "search":
             return self._searcher.search(argument)
+        if name == "find":
+            return find_packages(argument, jupyter=hasattr(self._shell, "kernel"), configured=self._configured())
         commands: Mapping[str, Callable[[str], str]] = {
             "": lambda argument: f"{self._status(argument)}\n%explora? lists all commands.",
             "status": self._status,

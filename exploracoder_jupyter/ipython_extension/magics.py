@@ -115,6 +115,8 @@ class ExploraMagics(Magics):
         %explora search [-k N] [LIB] QUERY    the APIs of a library that match a query, best first; without LIB, those
                                    of the library that was searched or explored last; `hits = %explora search ...`
                                    stores them as a list: hits[0].path, .signature, .example
+        %explora find [-k N] [--python PATH] QUERY    the installed packages that can do something, best first, with
+                                   the APIs that show why
         %explora status            show what is running, and its progress
         %explora stop              stop what is running, keep its results
         %explora accept            start a run whose plan is waiting for your review

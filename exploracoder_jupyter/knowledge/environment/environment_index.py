@@ -24,7 +24,6 @@ from exploracoder_jupyter.knowledge.environment.environment_store import Environ
 from exploracoder_jupyter.knowledge.environment.installed_packages import (
     InstalledPackage,
     changes_in_place,
-    import_path,
     list_packages,
     record_digest,
 )
@@ -37,6 +36,7 @@ Advance = Callable[[str, int, int], None]
 """Receives what is being done, and how many of how many packages are done."""
 
 READING = "Reading installed packages"
+INDEXING = "Indexing what was read"
 _OWNER_FILE = "environment.txt"
 
 
@@ -58,14 +58,12 @@ class EnvironmentIndex:
 
 @contextmanager
 def open_environment(
-    cache: Path, *, python: str | None = None, advance: Advance = lambda what, done, total: None
+    cache: Path, folders: Sequence[str], *, advance: Advance = lambda what, done, total: None
 ) -> Iterator[EnvironmentIndex]:
-    """Bring the index of an interpreter's environment up to date and open it.
+    """Bring the index of the packages in these folders of an import path up to date, and open it.
 
     An interrupt (KeyboardInterrupt) ends only the reading. `cache`: the folder below which each environment has one.
-    Raises MissingRequirement if the other interpreter does not start.
     """
-    folders = import_path(python)
     packages = list_packages(folders)
     places = sorted({str(package.info.parent) for package in packages})
     name = hashlib.sha256("\n".join([str(FORMAT), *places]).encode(errors="surrogateescape")).hexdigest()[:20]
@@ -206,7 +204,7 @@ def _embed(store: EnvironmentStore, folder: Path, *, removed: bool, advance: Adv
     ids: list[int] = []
     vectors: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
     for done, package in enumerate(new):
-        advance("Indexing what was read", done, len(new))
+        advance(INDEXING, done, len(new))
         for row in store.rows_of(package.id):
             ids.append(row.id)
             vectors.append(word_embedder.embed_text(dense_text(row.api)))

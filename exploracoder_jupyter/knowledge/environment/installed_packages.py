@@ -18,6 +18,7 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.parser import HeaderParser
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from exploracoder_jupyter.core.errors import MissingRequirement
@@ -77,12 +78,12 @@ def import_path(python: str | None = None) -> list[str]:
     Another interpreter is started once, without the user's environment variables. Raises MissingRequirement if it does
     not start.
     """
-    if python is None or os.path.realpath(python) == os.path.realpath(sys.executable) and python == sys.executable:
+    if python in (None, sys.executable):
         return _package_folders(sys.path, sysconfig.get_path("stdlib"))
     code = "import json, sys, sysconfig; print(json.dumps([sys.path, sysconfig.get_path('stdlib')]))"
     try:
         answer = subprocess.run(
-            [python, "-I", "-c", code], capture_output=True, text=True, timeout=_INTERPRETER_SECONDS, check=True
+            [str(python), "-I", "-c", code], capture_output=True, text=True, timeout=_INTERPRETER_SECONDS, check=True
         )
         folders, library = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
@@ -93,8 +94,8 @@ def import_path(python: str | None = None) -> list[str]:
 
 
 def _package_folders(folders: Sequence[str], library: str) -> list[str]:
-    real = (os.path.abspath(folder) for folder in folders if folder and os.path.isdir(folder))
-    return [folder for folder in dict.fromkeys(real) if folder not in (library, os.path.join(library, "lib-dynload"))]
+    real = (str(Path(folder).absolute()) for folder in folders if folder and Path(folder).is_dir())
+    return [folder for folder in dict.fromkeys(real) if folder not in (library, str(Path(library, "lib-dynload")))]
 
 
 def list_packages(folders: Sequence[str]) -> list[InstalledPackage]:
@@ -195,11 +196,7 @@ def code_files(package: InstalledPackage) -> list[CodeFile]:
 def guide_files(package: InstalledPackage) -> list[Path]:
     """Return the guides for agents that a distribution ships: `.agents/skills/**/SKILL.md`."""
     paths = (PurePosixPath(path) for path in _recorded_paths(package) if path.endswith("/SKILL.md"))
-    return [package.info.parent / path for path in paths if (".agents", "skills") in _pairs(path.parts)]
-
-
-def _pairs(parts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    yield from zip(parts, parts[1:], strict=False)
+    return [package.info.parent / path for path in paths if (".agents", "skills") in pairwise(path.parts)]
 
 
 def _recorded_paths(package: InstalledPackage) -> list[str]:
@@ -235,7 +232,7 @@ def _editable_folders(root: Path, recorded: Sequence[str]) -> Iterator[Path]:
                 lines = (root / name).read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError:
                 continue
-            yield from (Path(line) for line in lines if os.path.isabs(line) and os.path.isdir(line))
+            yield from (path for line in lines if (path := Path(line)).is_absolute() and path.is_dir())
 
 
 def _top_level_names(package: InstalledPackage) -> list[str]:
@@ -250,7 +247,7 @@ def _from_folder(root: Path, names: Sequence[str] | None) -> Iterator[CodeFile]:
     """Yield the code of these packages and modules below a folder; without names, of all its packages."""
     if names is None:
         try:
-            entries = sorted(os.listdir(root))
+            entries = sorted(entry.name for entry in root.iterdir())
         except OSError:
             return
         names = [name for name in entries if name.isidentifier() and (root / name / "__init__.py").is_file()]

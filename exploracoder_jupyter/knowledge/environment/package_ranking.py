@@ -18,6 +18,7 @@ from exploracoder_jupyter.knowledge.environment.environment_index import Environ
 from exploracoder_jupyter.knowledge.environment.environment_store import StoredPackage, StoredRow, Table
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.knowledge.environment.search_fields import dense_text
+from exploracoder_jupyter.knowledge.environment.syntax_reading import SENTENCE_END
 from exploracoder_jupyter.knowledge.search import word_embedder
 from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, find_named_apis, synonyms
 from exploracoder_jupyter.knowledge.search.score_combination import (
@@ -153,7 +154,7 @@ class _Query:
 
     def line(self, api: PublicApi) -> str:
         """Return the sentence about an API that shows best why it was found."""
-        sentences = [text for text in (api.summary, *re.split(r"(?<=[.!?])\s", api.opening)) if text]
+        sentences = [text for text in (api.summary, *SENTENCE_END.split(api.opening)) if text]
         wanted = {*self.terms, *self.synonyms}
         first = sentences[0] if sentences else ""
         best = max(sentences, key=lambda text: len(wanted & {*tokens(text)}), default="")

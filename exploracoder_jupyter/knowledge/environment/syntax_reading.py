@@ -27,7 +27,7 @@ _SECTION = re.compile(
     r"|(?:Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?|Attributes)\s*:\s*$|[:@]param|>>> |\.\. )",
     re.MULTILINE,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*(\[\"'])")
+SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`*(\[\"'])")
 _ROLE = re.compile(r":[\w:+.-]+:`~?([^`]*)`")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -87,7 +87,7 @@ def split_docstring(text: str) -> tuple[str, str]:
     text = _ROLE.sub(r"\1", text[: 4 * _MAX_OPENING]).replace("``", "`")
     parts = text.lstrip().split("\n\n", 1)
     paragraph = " ".join(parts[0].split())
-    first, *rest = _SENTENCE_END.split(paragraph, maxsplit=1)
+    first, *rest = SENTENCE_END.split(paragraph, maxsplit=1)
     after = _SECTION.split(parts[1], maxsplit=1)[0] if len(parts) > 1 else ""
     opening = " ".join(" ".join((*rest, after)).split())
     return first[:_MAX_SUMMARY], opening[:_MAX_OPENING]
