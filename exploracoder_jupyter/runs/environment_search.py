@@ -6,16 +6,19 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_path
-from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.knowledge.environment.environment_index import open_environment
 from exploracoder_jupyter.knowledge.environment.installed_packages import import_path
 from exploracoder_jupyter.knowledge.environment.package_ranking import rank_packages
 
-Row = dict[str, JsonValue]
+if TYPE_CHECKING:
+    from pydantic import JsonValue  # slow to import, and the command answers in less
+
+    Row = dict[str, JsonValue]
 
 EMPTY_QUERY = "The query is empty."
 

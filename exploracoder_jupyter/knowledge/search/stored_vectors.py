@@ -48,8 +48,8 @@ class StoredVectors:
         faiss = load_faiss()
         try:
             if faiss is None:
-                with np.load(_numpy_path(path), allow_pickle=False) as arrays:
-                    return cls(ids=arrays["ids"], rounded=arrays["vectors"])
+                ids, rounded = _read_numpy(path)
+                return cls(ids=ids, rounded=rounded)
             index = _read(faiss, _faiss_path(path), mapped=True)
         except (OSError, ValueError, KeyError, RuntimeError, EOFError):
             return None
@@ -120,9 +120,9 @@ def change_vectors(path: Path, removed: Sequence[int], ids: Sequence[int], vecto
     numbers, gone = np.asarray(ids, dtype=np.int64), np.asarray([*removed, *ids], dtype=np.int64)
     try:
         if faiss is None:
-            with np.load(_numpy_path(path), allow_pickle=False) as arrays:
-                kept = ~np.isin(arrays["ids"], gone)
-                old_ids, old = arrays["ids"][kept], arrays["vectors"][kept]
+            old_ids, old = _read_numpy(path)
+            kept = ~np.isin(old_ids, gone)
+            old_ids, old = old_ids[kept], old[kept]
         else:
             index = _read(faiss, _faiss_path(path), mapped=False)
     except (OSError, ValueError, KeyError, RuntimeError, EOFError):
@@ -175,7 +175,15 @@ def _write_faiss(faiss: Any, path: Path, index: Any) -> None:
     write_atomic(_faiss_path(path), faiss.serialize_index(index).tobytes() + _END, mode=0o600)
 
 
+def _read_numpy(path: Path) -> tuple[Ids, NDArray[np.float16]]:
+    body = _numpy_path(path).read_bytes()
+    if not body.endswith(_END):
+        raise ValueError("the file was cut off")
+    with np.load(io.BytesIO(body.removesuffix(_END)), allow_pickle=False) as arrays:
+        return arrays["ids"], arrays["vectors"]
+
+
 def _write_numpy(path: Path, ids: Ids, rounded: NDArray[np.float16]) -> None:
     body = io.BytesIO()
     np.savez(body, ids=ids, vectors=rounded)
-    write_atomic(_numpy_path(path), body.getvalue(), mode=0o600)
+    write_atomic(_numpy_path(path), body.getvalue() + _END, mode=0o600)
