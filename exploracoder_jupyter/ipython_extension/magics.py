@@ -161,7 +161,7 @@ def _keep_prompts(lines: list[str]) -> list[str]:
 
 def _separate_question_mark(lines: list[str]) -> list[str]:
     """Allow a search to be a question: IPython interprets a `?` at the end of a line, unless a space precedes it."""
-    return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+search\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
+    return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+(?:search|find)\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
 
 
 # Must not be called when IPython checks whether the input is complete: the task is still to come.
