@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.file_lock import try_lock
 from exploracoder_jupyter.core.message_formatting import plural
@@ -201,25 +202,27 @@ def _embed(store: EnvironmentStore, folder: Path, *, removed: bool, advance: Adv
     new = [one for one in stored.values() if existing is None or not one.embedded]
     if not new and not removed:
         return
-    ids: list[int] = []
-    vectors: list[np.ndarray[tuple[int], np.dtype[np.float32]]] = []
-    for done, package in enumerate(new):
-        advance(INDEXING, done, len(new))
-        for row in store.rows_of(package.id):
-            ids.append(row.id)
-            vectors.append(word_embedder.embed_text(dense_text(row.api)))
-    rows = np.stack(vectors) if vectors else np.zeros((0, 1), dtype=np.float32)
+    known = {*store.ids()}
     with suppress(OSError):  # the words of the store suffice
-        known = {*store.ids()}
-        if existing is None or not change_vectors(path, _stale(existing, known), ids, rows):
-            everything = [row for one in stored.values() for row in store.rows_of(one.id)]
-            if everything:
-                write_vectors(
-                    path,
-                    [row.id for row in everything],
-                    np.stack([word_embedder.embed_text(dense_text(row.api)) for row in everything]),
-                )
+        if existing is None or not change_vectors(path, _stale(existing, known), *_vectors_of(store, new, advance)):
+            ids, vectors = _vectors_of(store, [*stored.values()], advance)
+            if ids:
+                write_vectors(path, ids, vectors)
         store.mark_embedded([one.id for one in new])
+
+
+def _vectors_of(
+    store: EnvironmentStore, packages: Sequence[StoredPackage], advance: Advance
+) -> tuple[list[int], NDArray[np.float32]]:
+    ids: list[int] = []
+    parts: list[NDArray[np.float16]] = []  # rounded until all are there: they are most of the memory
+    for done, package in enumerate(packages):
+        advance(INDEXING, done, len(packages))
+        if rows := store.rows_of(package.id):
+            ids += [row.id for row in rows]
+            parts.append(np.stack([word_embedder.embed_text(dense_text(row.api)) for row in rows]).astype(np.float16))
+    joined = np.concatenate(parts) if parts else np.zeros((0, 1), dtype=np.float16)
+    return ids, joined.astype(np.float32)
 
 
 def _stale(existing: StoredVectors, known: set[int]) -> list[int]:
