@@ -141,7 +141,7 @@ def ask_all(cache: Path, arguments: argparse.Namespace) -> None:
     memory = subprocess.run([sys.executable, "-c", _MEMORY, str(cache), *import_path(arguments.python)],
                             capture_output=True, text=True, check=True)  # fmt: skip
     before, after = map(float, memory.stdout.split())
-    print(f"private memory of a process that has asked 20 queries: {after:.0f} MB, of which Python with numpy and FAISS "
+    print(f"private memory after 20 queries: {after:.0f} MB, of which Python with numpy and FAISS "
           f"{before:.0f} MB")  # fmt: skip
     command = [sys.executable, "-m", "exploracoder_jupyter.cli", "find", "shortest path in a graph"]
     command += ["--python", arguments.python] if arguments.python else []

@@ -275,6 +275,20 @@ class FindResult(_Described):
     seconds: float
 
 
+class ChosenLibrary(_Described):
+    """With `--choose`: the library for a task."""
+
+    library: str
+    """The name by which it is imported."""
+    name: str
+    version: str
+    why: str
+    others: list[str]
+    """Import names of the next best."""
+    sentence: str
+    """What was chosen and why, for people."""
+
+
 class StoredSnippet(_Described):
     """Code that ran in an earlier run."""
 

@@ -48,7 +48,7 @@ from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, reason_not_forked
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Sending, send_with_consent
-from exploracoder_jupyter.ipython_extension.searching.find_magic import find_packages
+from exploracoder_jupyter.ipython_extension.searching.find_magic import choose_library, find_packages
 from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
@@ -100,6 +100,8 @@ class Commands:
 
     def explore(self, call: Call, task: str) -> None:
         """Run an exploration: in the background if a page shows the notebook, otherwise to its end."""
+        if not (call.libraries or call.repo or call.replay or call.resume is not None):
+            call = replace(call, libraries=(self._choose_library(call, task),))
         caller = self._caller()
         request = self._build_request(call, task, caller)
         background = caller.watched and not call.wait
@@ -127,6 +129,12 @@ class Commands:
         except KeyboardInterrupt:  # while waiting for the page's hello
             raise UsageError("Stopped. The run was stopped before it began.") from None
         self._follow(run, background=background, forked=forked)
+
+    def _choose_library(self, call: Call, task: str) -> str:
+        layers = with_this_interpreter([call.layer, self._configured()])
+        choice = choose_library(task, layers, jupyter=hasattr(self._shell, "kernel"))
+        self.write(f"{choice.sentence} To choose another: %%explora LIB.")
+        return choice.library
 
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
         layers = with_this_interpreter([call.layer, self._configured()])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
     from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
+    from exploracoder_jupyter.runs.library_choice import choose_library
     from exploracoder_jupyter.runs.library_search import index, search
     from exploracoder_jupyter.runs.order import Order, in_repository
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
@@ -39,6 +40,7 @@ __all__ = [
     "ResumePoint",
     "RunSteering",
     "Summary",
+    "choose_library",
     "clear_snippets",
     "diagnose",
     "find",
@@ -60,6 +62,7 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
             "ResumePoint": "order",
             "KernelForkClient": "kernel_fork_client",
             "Listener": "event_recorder",
+            "choose_library": "library_choice",
             "find": "environment_search",
             "Order": "order",
             "Replay": "recorded.run_replay",

@@ -9,7 +9,7 @@ import pytest
 
 import exploracoder_jupyter
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.searching.find_magic import find_packages
+from exploracoder_jupyter.ipython_extension.searching.find_magic import choose_library, find_packages
 from tests.json_output import json_result
 from tests.patience import patience
 from tests.unit.knowledge.test_environment_search import GRAPHS, IMAGES, install
@@ -117,3 +117,17 @@ def test_text_of_packages_is_never_markup(python, tmp_path):
     found = exploracoder_jupyter.find("cook a dinner", python=python)
     assert found[0].name == "evil"
     assert "<script>" not in found._repr_html_()
+
+
+def test_a_library_is_chosen_for_a_task(python):
+    done = _find(python, "--choose", "Compute the average colour of a picture", "--model", "offline", "--json")
+    chosen = json_result("find", done.stdout)
+    assert (chosen["library"], chosen["version"]) == ("paintkit", "1.0")
+    assert "paintkit" in chosen["sentence"]
+
+
+def test_the_magic_has_a_library_chosen(python):
+    layers = [{"sandbox": {"python": python}, "endpoint": {"model": "offline"}}]
+    assert choose_library("Find the shortest path between two nodes", layers, jupyter=False).library == "routes"
+    with pytest.raises(UsageError):
+        choose_library("qwxzv", layers, jupyter=False)
