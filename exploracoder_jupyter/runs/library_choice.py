@@ -100,6 +100,7 @@ def choose_library(
         raise UsageError("No library is named, and no installed package fits the task.", remedy=_name_one("networkx"))
     if model is None and (is_offline(settings.endpoint) or model_plugin(settings.endpoint)):
         return _best_if_ahead(found)
+    advance(f"Asking {settings.endpoint.model or 'the model'} which library suits the task", 0, 0)
     with start_blocking_portal(name="library-choice") as portal:  # an event loop may be running here
         answer = portal.call(_ask, task, found, settings, read_secrets(), model)
     chosen, why = parse_choice(answer, found)
