@@ -9,6 +9,7 @@ In a notebook, `%load_ext exploracoder_jupyter`, then `%%explora networkx` above
 
 - `explore` and its coroutine twin `aexplore` explore a task and return an `Exploration`.
 - `search` looks up the APIs of a library.
+- `find` looks up which installed package can do something.
 - `load_trace` reads an `Exploration` from the trace of an earlier run.
 - Errors that a caller may handle are subclasses of `ExploraError`.
 
@@ -24,7 +25,7 @@ from exploracoder_jupyter.core.version import __version__
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from exploracoder_jupyter.api import Exploration, TriedCode, aexplore, explore, load_trace, search
+    from exploracoder_jupyter.api import Exploration, TriedCode, aexplore, explore, find, load_trace, search
     from exploracoder_jupyter.core.errors import ExploraError, UsageError
 
 
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "aexplore",
     "explore",
+    "find",
     "load_ipython_extension",
     "load_trace",
     "search",
@@ -70,6 +72,6 @@ if not TYPE_CHECKING:
     from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
     _HOMES = {"ExploraError": "core.errors", "UsageError": "core.errors"} | dict.fromkeys(
-        ("Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"), "api"
+        ("Exploration", "TriedCode", "aexplore", "explore", "find", "load_trace", "search"), "api"
     )
     __getattr__ = lazy_getattr(__name__, _HOMES)

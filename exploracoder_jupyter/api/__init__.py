@@ -8,11 +8,12 @@ from exploracoder_jupyter.core.errors import refuse_unsupported_system
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
+    from exploracoder_jupyter.api.environment_queries import find
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode, load_trace
     from exploracoder_jupyter.api.library_queries import search
     from exploracoder_jupyter.api.task_exploration import aexplore, explore
 
-__all__ = ["Exploration", "TriedCode", "aexplore", "explore", "load_trace", "search"]
+__all__ = ["Exploration", "TriedCode", "aexplore", "explore", "find", "load_trace", "search"]
 
 refuse_unsupported_system()
 
@@ -22,6 +23,7 @@ if not TYPE_CHECKING:
         {
             "Exploration": "exploration",
             "TriedCode": "exploration",
+            "find": "environment_queries",
             "load_trace": "exploration",
             "search": "library_queries",
             "aexplore": "task_exploration",

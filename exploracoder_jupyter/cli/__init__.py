@@ -1,5 +1,5 @@
-"""The command line: `jupyter explora run|check|replay|history|index|search|snippets|repo|setup|doctor|fork|mcp|skill|
-export|bench|annotate|finetune|completion`.
+"""The command line: `jupyter explora run|check|replay|history|index|search|find|snippets|repo|setup|doctor|fork|mcp|
+skill|export|bench|annotate|finetune|completion`.
 
 `argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show
 progress, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is

@@ -250,6 +250,67 @@ class SearchResult(_Described):
     seconds: float
 
 
+class MatchingApi(_Described):
+    """One API of a package, or a section of a guide that the package ships."""
+
+    path: str
+    """Dotted path by which it is imported; of a guide, its file."""
+    kind: str
+    """`function`, `class`, `method`, `property` or `guide`."""
+    signature: str
+    """Parameters with their defaults, without types."""
+    description: str
+    """The sentence of its documentation that shows best why it was found."""
+    score: float
+
+
+class MatchingPackage(_Described):
+    """One installed package."""
+
+    name: str
+    version: str
+    module: str
+    """The name by which it is imported."""
+    summary: str
+    """What it says of itself."""
+    score: float
+    """Higher is better; comparable within one search only."""
+    apis: list[MatchingApi]
+    """The APIs that match best, best first."""
+
+
+class FindResult(_Described):
+    """The installed packages that match best, best first."""
+
+    query: str
+    packages: list[MatchingPackage]
+    installed: int
+    """Number of packages in the environment."""
+    read: int
+    """How many of them were searched."""
+    newly_read: int
+    """How many were read for this search."""
+    apis: int
+    """Number of APIs that were searched."""
+    notices: list[str]
+    """What is missing, one sentence each."""
+    seconds: float
+
+
+class ChosenLibrary(_Described):
+    """With `--choose`: the library for a task."""
+
+    library: str
+    """The name by which it is imported."""
+    name: str
+    version: str
+    why: str
+    others: list[str]
+    """Import names of the next best."""
+    sentence: str
+    """What was chosen and why, for people."""
+
+
 class StoredSnippet(_Described):
     """Code that ran in an earlier run."""
 

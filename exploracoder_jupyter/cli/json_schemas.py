@@ -20,6 +20,7 @@ _RESULTS: Final[Mapping[str, Any]] = {
     "history": results.HistoryResult | results.Removal | results.AgentCalls,
     "index": results.IndexResult,
     "search": results.SearchResult,
+    "find": results.FindResult | results.ChosenLibrary,
     "snippets": results.SnippetsResult | results.Removal,
     "repo": results.RepositoryAnswer | results.RepositoryChange,
     "setup": results.SetupResult,

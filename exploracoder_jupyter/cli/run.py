@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exploracoder_jupyter.cli.display.operation_progress import show_progress
 from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
 from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed, check_writable
@@ -92,6 +93,8 @@ def exit_status(summary: Mapping[str, JsonValue], *, checked: bool) -> int:
 
 def _build_order(arguments: argparse.Namespace) -> Order:
     text, check, setup = _task_text(arguments), read_code(arguments.check, "check"), read_code(arguments.setup, "setup")
+    if not arguments.library and arguments.repo is None and arguments.resume is None:
+        arguments.library = [_choose_library(text, arguments)]
     check_installed(arguments.library or (), arguments)
     if arguments.resume is None:
         check_writable(arguments)
@@ -114,6 +117,15 @@ def _build_order(arguments: argparse.Namespace) -> Order:
     return resume_order(order, Path(arguments.resume), cell=cell, hint=hint, confirm=_confirm)
 
 
+def _choose_library(task: str, arguments: argparse.Namespace) -> str:
+    from exploracoder_jupyter.runs import choose_library
+
+    with show_progress("Looking for a library") as advance:
+        choice = choose_library(task, layers=[settings_layer(arguments)], advance=advance)
+    print_note(f"{choice.sentence} To choose another: --library LIB.")
+    return choice.module
+
+
 def _confirm(address: str) -> bool:
     """Ask on a terminal whether to use an endpoint that only the trace specifies; without a terminal, return False."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -127,8 +139,6 @@ def _task_text(arguments: argparse.Namespace) -> str:
     validate_resume_options(arguments)
     validate_repository_options(arguments, arguments.library or ())
     if arguments.resume is None:
-        if not arguments.library and arguments.repo is None:
-            raise UsageError("No library is named.", remedy="Name at least one, e.g. --library networkx.")
         return read_task(arguments.task, arguments.taskfile)
     if arguments.task or arguments.taskfile is not None:
         raise UsageError("A resumed run takes its task from the trace.", remedy="Omit the task.")

@@ -48,6 +48,8 @@ from exploracoder_jupyter.ipython_extension.running.followed_run import Run
 from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, reason_not_forked
 from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.running.variable_sending import Sending, send_with_consent
+from exploracoder_jupyter.ipython_extension.searching.find_magic import choose_library, find_packages
+from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages
 from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
@@ -98,6 +100,8 @@ class Commands:
 
     def explore(self, call: Call, task: str) -> None:
         """Run an exploration: in the background if a page shows the notebook, otherwise to its end."""
+        if not (call.libraries or call.repo or call.replay or call.resume is not None):
+            call = replace(call, libraries=(self._choose_library(call, task),))
         caller = self._caller()
         request = self._build_request(call, task, caller)
         background = caller.watched and not call.wait
@@ -125,6 +129,12 @@ class Commands:
         except KeyboardInterrupt:  # while waiting for the page's hello
             raise UsageError("Stopped. The run was stopped before it began.") from None
         self._follow(run, background=background, forked=forked)
+
+    def _choose_library(self, call: Call, task: str) -> str:
+        layers = with_this_interpreter([call.layer, self._configured()])
+        choice = choose_library(task, layers, jupyter=hasattr(self._shell, "kernel"))
+        self.write(f"{choice.sentence} To choose another: %%explora LIB.")
+        return choice.library
 
     def _build_request(self, call: Call, task: str, caller: Caller) -> _Request:
         layers = with_this_interpreter([call.layer, self._configured()])
@@ -219,11 +229,13 @@ class Commands:
         if run.state.offered_solution and not run.live.owner:  # otherwise the page inserts it as a cell
             self._insert(run, run.state.offered_solution)
 
-    def run(self, line: str) -> Results | None:
+    def run(self, line: str) -> Results | FoundPackages | None:
         """Execute a line of `%explora` and return its value, if it has one."""
         name, _, argument = line.strip().partition(" ")
         if name == "search":
             return self._searcher.search(argument)
+        if name == "find":
+            return find_packages(argument, jupyter=hasattr(self._shell, "kernel"), configured=self._configured())
         commands: Mapping[str, Callable[[str], str]] = {
             "": lambda argument: f"{self._status(argument)}\n%explora? lists all commands.",
             "status": self._status,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 _REPLAY_OPTIONS = ("replay", "delay", "out", "kernel", "wait")
-_SYNOPSIS = "LIB [LIB ...] [options]\n<the task, in words>"
+_SYNOPSIS = "[LIB ...] [options]\n<the task, in words>"
 _ABOUT = (
     "Explore libraries for a task: make a plan, try candidates for every step in separate kernels, and assemble a "
     "solution from what ran. Runs in the background in JupyterLab and Notebook 7; elsewhere the cell waits. The "
@@ -40,6 +40,7 @@ class Call:
     """One parsed `%%explora` line."""
 
     libraries: tuple[str, ...]
+    """Empty: the task decides, unless the run is a replay, resumed, or in a repository."""
     uses: tuple[str, ...]
     """Variables named by `--use`, without duplicates."""
     check: str | None
@@ -87,8 +88,6 @@ def parse_magic_line(line: str) -> Call:
     validate_resume_options(given)
     _check_replay(given)
     validate_repository_options(given, given.libraries)
-    if not given.libraries and given.repo is None and given.resume is None and given.replay is None:
-        raise UsageError("Name at least one library.", remedy="For example: %%explora networkx")
     return Call(
         libraries=tuple(dict.fromkeys(given.libraries)),
         uses=tuple(dict.fromkeys(given.use or ())),
@@ -130,6 +129,11 @@ def help_text() -> str:
 
 def _parser() -> OptionParser:
     parser = OptionParser(prog="%%explora", add_help=False, description=_ABOUT, usage=f"%%%%explora {_SYNOPSIS}")
-    parser.add_argument("libraries", nargs="*", metavar="LIB", help="a library, by distribution or import name")
+    parser.add_argument(
+        "libraries",
+        nargs="*",
+        metavar="LIB",
+        help="a library, by distribution or import name (the installed package that fits the task best)",
+    )
     add_options(parser, place="magic")
     return parser

@@ -115,6 +115,8 @@ class ExploraMagics(Magics):
         %explora search [-k N] [LIB] QUERY    the APIs of a library that match a query, best first; without LIB, those
                                    of the library that was searched or explored last; `hits = %explora search ...`
                                    stores them as a list: hits[0].path, .signature, .example
+        %explora find [-k N] [--python PATH] QUERY    the installed packages that can do something, best first, with
+                                   the APIs that show why
         %explora status            show what is running, and its progress
         %explora stop              stop what is running, keep its results
         %explora accept            start a run whose plan is waiting for your review
@@ -159,7 +161,7 @@ def _keep_prompts(lines: list[str]) -> list[str]:
 
 def _separate_question_mark(lines: list[str]) -> list[str]:
     """Allow a search to be a question: IPython interprets a `?` at the end of a line, unless a space precedes it."""
-    return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+search\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
+    return [re.sub(r"^(\s*(?:\w+\s*=\s*)?%explora\s+(?:search|find)\s.*\w)(\?+\s*)$", r"\1 \2", line) for line in lines]
 
 
 # Must not be called when IPython checks whether the input is complete: the task is still to come.

@@ -5,7 +5,7 @@
   recorded run. `prepare_replay` prepares a replay of a recorded run, and `replay` executes it.
 - `KernelForkClient` requests a fork from the caller's kernel.
 - `snippets` and `clear_snippets` list and remove stored code that ran in earlier runs.
-- `index`, `search` and `diagnose` wire the same parts for the command line.
+- `index`, `search`, `find` and `diagnose` wire the same parts for the command line.
 
 Names are imported lazily: a search needs a third of the modules of a run, and would have to wait for the rest.
 """
@@ -19,9 +19,11 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 if TYPE_CHECKING:
     from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
     from exploracoder_jupyter.runs.doctor_report import diagnose
+    from exploracoder_jupyter.runs.environment_search import find
     from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
     from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
+    from exploracoder_jupyter.runs.library_choice import choose_library
     from exploracoder_jupyter.runs.library_search import index, search
     from exploracoder_jupyter.runs.order import Order, in_repository
     from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
@@ -38,8 +40,10 @@ __all__ = [
     "ResumePoint",
     "RunSteering",
     "Summary",
+    "choose_library",
     "clear_snippets",
     "diagnose",
+    "find",
     "in_repository",
     "index",
     "prepare_replay",
@@ -58,6 +62,8 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
             "ResumePoint": "order",
             "KernelForkClient": "kernel_fork_client",
             "Listener": "event_recorder",
+            "choose_library": "library_choice",
+            "find": "environment_search",
             "Order": "order",
             "Replay": "recorded.run_replay",
             "RunSteering": "run_steering",

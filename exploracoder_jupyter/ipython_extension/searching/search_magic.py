@@ -94,7 +94,7 @@ def parse_search_line(line: str, last: SearchTarget | None) -> SearchRequest:
     parser.add_argument("words", nargs="*")
     parser.add_argument("-k", type=int, default=10)
     add_options(parser, place="magic", reading=True)
-    given = parser.parse_intermixed_args(_words(line))
+    given = parser.parse_intermixed_args(split_words(line))
     if not 1 <= given.k <= _MAX_RESULTS:
         raise UsageError(
             f"-k takes a number from 1 to {_MAX_RESULTS}, not {given.k}.", remedy="Choose a number in this range."
@@ -137,7 +137,7 @@ def _installed(word: str, last: SearchTarget) -> bool:
     return all(normalize_name(name.partition(".")[0]) in known for name in word.split(",") if name)
 
 
-def _words(line: str) -> list[str]:
+def split_words(line: str) -> list[str]:
     """Split a line into words; only double quotes group words, because queries contain apostrophes."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""

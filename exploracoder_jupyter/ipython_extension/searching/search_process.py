@@ -12,20 +12,29 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results, parse_results
 
+T = TypeVar("T")
+
 PATIENCE = 3.0
 """Seconds that the process may take to end after an interrupt before it is killed."""
 
 
 def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) -> Results:
-    """Run the search command and return its results; `on_progress` is called with each step that it reports.
+    """Run the search command and return its results; see `run_command`."""
+    return run_command(command, parse_results, on_progress=on_progress)
 
-    After an interrupt all processes of the command have ended.
+
+def run_command(command: Sequence[str], parse: Callable[[bytes], T], *, on_progress: Callable[[str], None]) -> T:
+    """Run a command and return what `parse` makes of its output; `on_progress` is called with each step reported.
+
+    `parse` raises pydantic.ValidationError for what it cannot read. After an interrupt all processes of the command
+    have ended.
     """
     with tempfile.TemporaryFile() as output:
         process = _start(command, output.fileno())
@@ -43,7 +52,7 @@ def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) ->
             if process.stderr:
                 process.stderr.close()
         output.seek(0)
-        return _parse_output(output.read(), status=status, last=last)
+        return _parse_output(output.read(), parse, status=status, last=last)
 
 
 def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
@@ -64,9 +73,9 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
         ) from error
 
 
-def _parse_output(body: bytes, *, status: int, last: str) -> Results:
+def _parse_output(body: bytes, parse: Callable[[bytes], T], *, status: int, last: str) -> T:
     try:
-        return parse_results(body)
+        return parse(body)
     except ValidationError:
         pass
     with suppress(ValueError, KeyError, TypeError):

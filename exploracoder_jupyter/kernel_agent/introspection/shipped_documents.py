@@ -18,6 +18,7 @@ MAX_GUIDES = 12
 GUIDE_FILE = re.compile(
     r"(?!licen|notice|copying|authors|change|history|news|contribut|requirements|todo).*\.(md|rst|txt)$", re.I
 )
+SKILL_FOLDER = os.path.join(".agents", "skills")
 GUIDE_FOLDER = re.compile(r"docs?|guides?|documentation|reference|tutorials?", re.I)
 
 
@@ -38,9 +39,15 @@ def shipped_documents(
 
 
 def _guides(spec: importlib.machinery.ModuleSpec | None) -> list[tuple[str, str]]:
-    """Return name and text of the documents in the package's folder and in its folders of documentation."""
+    """Return name and text of the documents in the package's folder and in its folders of documentation.
+
+    Guides for agents come first: they are written for exactly this version. They are documents like the others.
+    """
     roots = list((spec and spec.submodule_search_locations) or ())
     found = []
+    for folder, _, files in os.walk(os.path.join(roots[0], SKILL_FOLDER)) if roots else ():
+        found += [os.path.join(folder, name) for name in files if name == "SKILL.md"]
+    found.sort()
     for folder, folders, files in os.walk(roots[0]) if roots else ():
         folders[:] = sorted(name for name in folders if GUIDE_FOLDER.fullmatch(name))
         found += [os.path.join(folder, name) for name in sorted(files) if GUIDE_FILE.match(name)]

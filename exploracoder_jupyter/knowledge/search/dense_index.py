@@ -1,7 +1,7 @@
-"""Dense vector search: exact inner products with normalized vectors.
+"""Dense vector search: exact inner products with normalized vectors, by FAISS.
 
-For thousands of APIs an exact scan takes a fraction of a millisecond. A library for approximate indexes takes longer to
-import than thousands of queries.
+A library or a set of passages has thousands of rows in memory, which FAISS scans where they are, without a copy.
+`stored_vectors` keeps the vectors of a whole environment in a file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from exploracoder_jupyter.knowledge.search.faiss_library import load_faiss
 
 _ROUNDING_ERROR = 0.02
 """Cosines up to this value are rounding errors."""
@@ -48,10 +50,21 @@ class DenseIndex:
         found = np.zeros(size, dtype=np.float32)
         if not size or vector.shape != (dimensions,) or not vector.any():
             return found
-        cosines = self.vectors @ normalize_rows(vector[None, :])[0]
-        rows = np.argpartition(-cosines, min(most, size) - 1)[:most]
-        found[rows] = np.where(cosines[rows] > self._unrelated, cosines[rows], 0)
+        rows, cosines = nearest_rows(self.vectors, normalize_rows(vector[None, :]), most=min(most, size))
+        found[rows] = np.where(cosines > self._unrelated, cosines, 0)
         return found
+
+
+def nearest_rows(
+    vectors: NDArray[np.float32], query: NDArray[np.float32], *, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the numbers and inner products of the `most` rows nearest to a query, which is one row; in no order."""
+    if faiss := load_faiss():
+        cosines, rows = faiss.knn(query, vectors, most, metric=faiss.METRIC_INNER_PRODUCT)
+        return rows[0], cosines[0]
+    products = vectors @ query[0]
+    nearest = np.argpartition(-products, most - 1)[:most]
+    return nearest, products[nearest]
 
 
 def stack_rows(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -21,6 +21,8 @@ HEAVY = (
     "jupyter_client",
     "rich",
     "jedi",
+    "faiss",
+    "ipywidgets",
 )
 
 

@@ -13,7 +13,7 @@ from tests.unit.factories import complete_run
 WRONG = {
     "unknown command": ["explode"],
     "unknown option": ["run", "-t", "x", "--library", "statistics", "--frobnicate"],
-    "no library": ["run", "-t", "x"],
+    "no library": ["run", "-t", "x", "--kernel", "python3"],
     "empty task": ["run", "-t", "", "--library", "statistics"],
     "task of 100 kB": ["run", "-t", "x" * 100_000, "--library", "statistics"],
     "bad number": ["run", "-t", "x", "--library", "statistics", "--candidates", "many"],

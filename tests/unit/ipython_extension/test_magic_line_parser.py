@@ -53,8 +53,6 @@ def test_a_replay_needs_only_its_trace():
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("", "Name at least one library. For example: %%explora networkx"),
-        ("--use a", "Name at least one library."),
         ("x --candidates many", "--candidates takes a whole number, not 'many'."),
         ("x --budget-seconds soon", "--budget-seconds takes a number, not 'soon'."),
         ("x --share rows", "--share takes values, schema, none, not 'rows'."),

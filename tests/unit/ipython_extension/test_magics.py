@@ -45,8 +45,8 @@ def test_a_recorded_candidate_is_not_run(shell, capsys):
     [
         ("%%explora networkx\n \n", "There is no task. Write it in words below the %%explora line."),
         ("%%explora networkx", "There is no task. Write it in words below the %%explora line."),
-        ("%%explora", "Name at least one library."),
-        ("%%explora\ntask", "Name at least one library."),
+        ("%%explora", "There is no task. Write it in words below the %%explora line."),
+        ("%%explora --kernel julia\ntask", "No library is named, and the packages behind --kernel"),
         ("%%explora --resume", "There is no task. Write it in words below the %%explora line."),
         ("%%explora --resume no.ipynb", "There is no file 'no.ipynb'."),
         ("%%explora --resume\nnever run", "There is no trace of this task in "),
