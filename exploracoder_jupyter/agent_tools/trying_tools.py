@@ -122,7 +122,7 @@ class TryingTools:
                 "starts_from": "the states named by `after`" if references else environment.state,
                 "isolation": environment.isolation,
                 "variants": [plain_trial(trial, settings.endpoint.share) for trial in trials],
-                "notices": [*host.siblings.notices],
+                "notices": [*host.siblings.notices] if settings.endpoint.share != "none" else [],
             }
             return answer, trials
 

@@ -304,6 +304,8 @@ async def test_a_kernel_without_the_package_is_forked(folder):
         assert "IndexError" in b["shows"] and "No module named" in c["shows"]
         variables = (await client.call("inspect_variables", kernel="bare"))["variables"]
         assert variables["values"].startswith("list: 2 items")
+        read = await client.call("read_api", paths=["json.dumps"], kernel="bare")
+        assert "sort_keys" in read["apis"][0]["signature"]
         assert await ask(kernel, loaded) == before and await ask(kernel, "values") == "[3, 4]"
 
 
