@@ -95,7 +95,8 @@ def choose_library(
         )
     python = settings.sandbox.python
     with open_environment(cache or environments_path(), import_path(python), advance=advance) as index:
-        found = [one for one in rank_packages(index, task, packages=_CANDIDATES, apis=_APIS) if one.module]
+        ranked = rank_packages(index, task, packages=_CANDIDATES + 1, apis=_APIS)
+    found = [one for one in ranked if one.module not in ("", __name__.partition(".")[0])][:_CANDIDATES]
     if not found:
         raise UsageError("No library is named, and no installed package fits the task.", remedy=_name_one("networkx"))
     if model is None and (is_offline(settings.endpoint) or model_plugin(settings.endpoint)):

@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.core.file_lock import try_lock
 from exploracoder_jupyter.core.message_formatting import plural
 from exploracoder_jupyter.knowledge.environment.environment_store import EnvironmentStore, StoredPackage
@@ -64,7 +66,9 @@ def open_environment(
     """Bring the index of the packages in these folders of an import path up to date, and open it.
 
     An interrupt (KeyboardInterrupt) ends only the reading. `cache`: the folder below which each environment has one.
+    Raises MissingRequirement if this Python's SQLite has no full-text search.
     """
+    _require_text_search()
     packages = list_packages(folders)
     places = sorted({str(package.info.parent) for package in packages})
     name = hashlib.sha256("\n".join([str(FORMAT), *places]).encode(errors="surrogateescape")).hexdigest()[:20]
@@ -85,6 +89,17 @@ def open_environment(
             else:
                 changed = _update(store, folder, packages, advance, notices)
         yield _opened(store, folder, packages, changed, notices)
+
+
+def _require_text_search() -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        try:
+            db.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+        except sqlite3.OperationalError as error:
+            raise MissingRequirement(
+                "The SQLite library of this Python has no full-text search (FTS5).",
+                remedy="Run the search with another build of Python.",
+            ) from error
 
 
 def _prepare(folder: Path, places: Sequence[str]) -> bool:

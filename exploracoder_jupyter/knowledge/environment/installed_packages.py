@@ -25,6 +25,8 @@ from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
 
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info")
+_STUBS = re.compile(r"types[-_].+|.+[-_]stubs")
+"""Distributions with nothing but the stubs of another one."""
 _INTERPRETER_SECONDS = 30.0
 _CODE = (".py", ".pyi")
 _NOT_READ = frozenset({"__pycache__", "node_modules", "site-packages", ".git"})
@@ -108,7 +110,7 @@ def list_packages(folders: Sequence[str]) -> list[InstalledPackage]:
             continue
         for entry in entries:
             match = _INFO.fullmatch(entry.name)
-            if match and not match["name"].endswith(("-stubs", "_stubs")):
+            if match and not _STUBS.fullmatch(match["name"]):
                 info = Path(entry.path)
                 package = InstalledPackage(match["name"], match["version"], info, _stamp(info))
                 found.setdefault(package.key, package)

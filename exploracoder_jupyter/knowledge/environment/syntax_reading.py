@@ -16,7 +16,7 @@ from typing import Literal
 
 Kind = Literal["function", "class", "method", "property"]
 
-MAX_BYTES = 4_000_000
+MAX_BYTES = 2_000_000
 """Larger files are tables that programs wrote."""
 _MAX_SIGNATURE = 200
 _MAX_SUMMARY = 240

@@ -89,6 +89,19 @@ def test_an_interrupt_answers_from_what_was_read(python, tmp_path):
     assert any("interrupted" in sentence for sentence in found["notices"])
 
 
+def test_two_processes_at_once_both_answer(python, tmp_path):
+    processes = [
+        subprocess.Popen([*COMMAND, "--python", python, "average colour", "--json"], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    found = [json_result("find", process.communicate(timeout=patience(60))[0]) for process in processes]
+    assert max(one["read"] for one in found) == 2
+    for one in found:
+        assert one["read"] == 2 or one["notices"]
+    again = json_result("find", _find(python, "average colour", "--json").stdout)
+    assert (again["read"], again["newly_read"], again["packages"][0]["name"]) == (2, 0, "paintkit")
+
+
 def test_the_magic_returns_a_list(python, capsys):
     found = find_packages("-k 2 average colour of a picture", jupyter=False, configured={"sandbox": {"python": python}})
     assert found[0].module == "paintkit"
