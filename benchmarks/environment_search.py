@@ -148,7 +148,7 @@ def ask_all(cache: Path, arguments: argparse.Namespace) -> None:
     environ = {"XDG_CACHE_HOME": str(cache), "PATH": "/usr/bin:/bin", "HOME": str(cache)}
     (cache / "exploracoder_jupyter").mkdir(exist_ok=True)
     for folder in [one for one in cache.iterdir() if (one / "index.sqlite").exists()]:
-        shutil.copytree(folder, cache / "exploracoder_jupyter" / "environments" / folder.name)
+        shutil.copytree(folder, cache / "exploracoder_jupyter" / "environments" / folder.name, dirs_exist_ok=True)
     runs = [timed(partial(subprocess.run, command, env=environ, capture_output=True, check=True)) for _ in range(5)]
     print(f"as a command: median {statistics.median(runs):.2f} s of {len(runs)}")
 

@@ -100,10 +100,28 @@ def rank_packages(index: EnvironmentIndex, query: str, *, packages: int, apis: i
         found.append((total, package, ranked))
     found.sort(key=lambda one: (-one[0], stored[one[1]].key))
     return [
-        _package(stored[package], own.get(package) or index.store.own_row(package), total, ranked[:apis], wanted)
+        _package(
+            stored[package],
+            own.get(package) or index.store.own_row(package),
+            total,
+            _first_of_each_name(ranked)[:apis],
+            wanted,
+        )
         for total, package, ranked in found[:packages]
         if total > 0
     ]
+
+
+def _first_of_each_name(ranked: Sequence[tuple[float, StoredRow]]) -> list[tuple[float, StoredRow]]:
+    """Move an API behind the others if one of its name, such as another class's method, stands before it."""
+    seen: set[str] = set()
+    first: list[tuple[float, StoredRow]] = []
+    again: list[tuple[float, StoredRow]] = []
+    for one in ranked:
+        name = one[1].api.path.rpartition(".")[2]
+        (again if name in seen else first).append(one)
+        seen.add(name)
+    return first + again
 
 
 def _candidates(index: EnvironmentIndex, wanted: _Query) -> list[StoredRow]:

@@ -6,24 +6,23 @@ loaded, numpy computes the same scores, and that is said once.
 
 from __future__ import annotations
 
-import warnings
+import logging
 from functools import cache
 from typing import Any
 
-MISSING = (
-    "FAISS cannot be loaded ({reason}); searches use numpy instead and are slower in large indexes. "
-    "Install faiss-cpu again."
+_MISSING = (
+    "FAISS cannot be loaded (%s); searches use numpy instead and are slower in large indexes. Install faiss-cpu again."
 )
 
 
 @cache
 def load_faiss() -> Any | None:
-    """Return the module, limited to one thread; None where it cannot be loaded, with one warning."""
+    """Return the module, limited to one thread; None where it cannot be loaded, which is logged once."""
     try:
         import faiss
     except (ImportError, OSError, AttributeError) as error:  # also of a build for another version of numpy
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        warnings.warn(MISSING.format(reason=reason), RuntimeWarning, stacklevel=2)
+        logging.getLogger(__name__).warning(_MISSING, reason)
         return None
     faiss.omp_set_num_threads(1)
     return faiss

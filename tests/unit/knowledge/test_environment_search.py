@@ -123,6 +123,14 @@ def test_stubs_show_what_compiled_modules_offer(cache, site):
     assert (best.apis[0].path, best.apis[0].signature) == ("forge.melt", "(metal, *, heat=1.0)")
 
 
+def test_methods_of_one_name_take_turns_with_others(cache, tmp_path):
+    site = tmp_path / "site"
+    classes = "".join(f'class Pot{one}:\n    def cook(self):\n        "Cook a soup."\n' for one in "abc")
+    install(site, "pots", {"pots.py": f'{classes}def boil():\n    "Boil water for a soup."\n'})
+    found, _ = ask(cache, site, "cook a soup")
+    assert [path.rpartition(".")[2] for path in paths(found)[:2]] == ["cook", "boil"]
+
+
 def test_distributions_of_stubs_are_left_out(cache, site):
     stub = {"paintkit-stubs/__init__.pyi": "def average_colour(picture): ...\n"}
     install(site, "types_paintkit", stub)
