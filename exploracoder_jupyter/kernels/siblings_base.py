@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -108,8 +108,9 @@ def _python_variables() -> list[tuple[str, str]]:
 
 
 def _modified(path: str) -> int:
-    """Return when the folder was last modified: an installation adds a folder there. 0 if there is none."""
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:
-        return 0
+    """Return when the folder, or the metadata of a distribution in it, was last modified; 0 if there is none."""
+    latest = 0
+    for file in (Path(path), *Path(path).glob("*.dist-info/METADATA"), *Path(path).glob("*.egg-info/PKG-INFO")):
+        with suppress(OSError):
+            latest = max(latest, file.stat().st_mtime_ns)
+    return latest
