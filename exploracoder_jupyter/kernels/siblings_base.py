@@ -85,7 +85,8 @@ class LocalSiblings(Siblings):
     async def _read_facts(self) -> dict[str, Any]:
         """Return `read_interpreter_facts`; where nothing has been installed since, without starting a program."""
         key = repr((self._launcher.interpreter, self._workdir, _python_variables()))
-        state = tuple(map(_modified, self._launcher.interpreter.paths))
+        folders = (*self._launcher.interpreter.paths, *os.environ.get("PYTHONPATH", "").split(os.pathsep), self._workdir)
+        state = tuple(map(_modified, map(Path, filter(None, folders))))
         known = _known_facts.get(key)
         if known is None or known[0] != state:
             known = _known_facts[key] = (state, await read_interpreter_facts(self.inspect))
@@ -107,10 +108,10 @@ def _python_variables() -> list[tuple[str, str]]:
     return sorted(item for item in os.environ.items() if item[0].startswith(("PYTHON", "TZ", "VIRTUAL_ENV", "CONDA")))
 
 
-def _modified(path: str) -> int:
+def _modified(folder: Path) -> int:
     """Return when the folder, or the metadata of a distribution in it, was last modified; 0 if there is none."""
     latest = 0
-    for file in (Path(path), *Path(path).glob("*.dist-info/METADATA"), *Path(path).glob("*.egg-info/PKG-INFO")):
+    for file in (folder, *folder.glob("*.dist-info/METADATA"), *folder.glob("*.egg-info/PKG-INFO")):
         with suppress(OSError):
             latest = max(latest, file.stat().st_mtime_ns)
     return latest
