@@ -85,7 +85,8 @@ class LocalSiblings(Siblings):
     async def _read_facts(self) -> dict[str, Any]:
         """Return `read_interpreter_facts`; where nothing has been installed since, without starting a program."""
         key = repr((self._launcher.interpreter, self._workdir, _python_variables()))
-        folders = (*self._launcher.interpreter.paths, *os.environ.get("PYTHONPATH", "").split(os.pathsep), self._workdir)
+        searched = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        folders = (*self._launcher.interpreter.paths, *searched, self._workdir)
         state = tuple(map(_modified, map(Path, filter(None, folders))))
         known = _known_facts.get(key)
         if known is None or known[0] != state:
