@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch, RerunSiblings
 
 CELL_SECONDS = 0.2

@@ -34,7 +34,7 @@ from exploracoder_jupyter.knowledge.environment.environment_index import Environ
 from exploracoder_jupyter.knowledge.environment.installed_packages import import_path, list_packages
 from exploracoder_jupyter.knowledge.environment.package_ranking import FoundPackage, rank_packages
 from exploracoder_jupyter.knowledge.environment.search_fields import dense_text
-from exploracoder_jupyter.knowledge.search import stored_vectors, word_embedder
+from exploracoder_jupyter.knowledge.search import stored_vectors, vectors
 
 DATA = Path(__file__).parent / "data"
 PACKAGES, APIS = 10, 10
@@ -157,7 +157,7 @@ def compare_vectors(cache: Path, arguments: argparse.Namespace) -> None:
     """numpy and FAISS on the same rows: texts that were read, and for more rows two of them joined."""
     with open_environment(cache, import_path(arguments.python)) as index:
         texts = [dense_text(row.api) for one in index.store.packages().values() for row in index.store.rows_of(one.id)]
-    real = np.stack([word_embedder.embed_text(text) for text in texts])
+    real = np.stack([vectors.embed_text(text) for text in texts])
     random = np.random.default_rng(7)
     print(f"\n{'rows':>9}{'':>8}{'build':>9}{'open':>9}{'query':>9}{'recall@20':>11}{'file':>8}")
     for size in arguments.rows:

@@ -23,9 +23,8 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, RequestTimes
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.results import UnitResult
+from exploracoder_jupyter.evaluation.scheduling import Limits, RequestTimes, UnitQueue
 
 _RESULT = UnitResult("", "p", "s", "explore", "m", 0, "unchecked", True, True, 1, 1)
 

@@ -20,14 +20,11 @@ import anyio
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
-from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run_on_cluster
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits, LocalRateLimit
-from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
-from exploracoder_jupyter.evaluation.scheduling.results_store import ResultsWriter, read_results, write_parquet
-from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.dask_workers import connect, create_shared_times, run_on_cluster
+from exploracoder_jupyter.evaluation.local_workers import run_locally
+from exploracoder_jupyter.evaluation.records import ResultsWriter, read_results, write_parquet
+from exploracoder_jupyter.evaluation.results import UnitResult
+from exploracoder_jupyter.evaluation.scheduling import Limits, LocalRateLimit, UnitExecution, UnitQueue
 from tests.scripted_units import result_of, run_quietly, units
 
 

@@ -20,10 +20,9 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.kernels.interpreter import find_interpreter
+from exploracoder_jupyter.kernels.agent import find_interpreter, local_inspector
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.runs.construction.knowledge_factory import environment_key
+from exploracoder_jupyter.runs.knowledge_factory import environment_key
 
 SIZES = (100, 1_000, 3_000, 10_000)
 QUERIES = 40

@@ -21,7 +21,7 @@ from typing import Literal
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings_sources import read_secrets, resolve
+from exploracoder_jupyter.core.configuration.sources import read_secrets, resolve
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -36,10 +36,10 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import prompt_inputs
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
+from exploracoder_jupyter.pipeline.prompting.requests import render
 
 Place = Literal["summary", "docstring", "example", "readme", "page", "snippet", "file", "output", "error", "name"]
 

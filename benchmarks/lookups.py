@@ -19,9 +19,7 @@ from typing import cast
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.events import Event
 from exploracoder_jupyter.core.types import ApiDoc, Call, Task, Usage
 from exploracoder_jupyter.kernels import open_siblings
@@ -29,7 +27,7 @@ from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run
 from exploracoder_jupyter.pipeline.ports import Branch, Reply, Steering
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS, ApiLookups
+from exploracoder_jupyter.pipeline.retrieval.lookups import TOOLS, ApiLookups
 
 ASKED = 60
 NOTHING = ("It takes too long", "The source of", "There is no", "Nothing is found")

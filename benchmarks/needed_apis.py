@@ -27,16 +27,16 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.evaluation.problem_files import load_problems
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
-from exploracoder_jupyter.pipeline.retrieval.named_apis import small_library
-from exploracoder_jupyter.pipeline.step_context import merge_apis
-from exploracoder_jupyter.strategies.small_prompts import context_tokens, document_names
+from exploracoder_jupyter.pipeline.context import merge_apis
+from exploracoder_jupyter.pipeline.prompting.documentation import CHARACTERS_PER_TOKEN, pack
+from exploracoder_jupyter.pipeline.retrieval.lookups import small_library
+from exploracoder_jupyter.strategies.documentation import context_tokens, document_names
 
 HERE = Path(__file__).parent
 NAMES = HERE / "data" / "needed_names.json"

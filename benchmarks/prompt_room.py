@@ -17,13 +17,11 @@ from statistics import mean
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Retrieval, Sandbox
 from exploracoder_jupyter.core.types import ApiDoc, Passage
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.pipeline.prompting.api_description import strip_whitespace
-from exploracoder_jupyter.pipeline.prompting.passage_packing import pack
+from exploracoder_jupyter.pipeline.prompting.documentation import pack, strip_whitespace
 
 RETRIEVED = 20
 BEGUN = 25

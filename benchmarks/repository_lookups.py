@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
+from exploracoder_jupyter.repository.index import RepositoryIndex
+from exploracoder_jupyter.repository.tools import Finding, RepositoryTools
 
 PACKAGES = {"attrs": ("attr", "attrs"), "networkx": ("networkx",), "httpx2": ("httpx2",)}
 PROBE = "def shown(error):\n    raise NetworkXNoPath(bidirectional_dijkstra, PlanarEmbedding)\n"

@@ -22,12 +22,12 @@ from pathlib import Path
 import anyio
 import numpy as np
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge.search import indexed_text, word_embedder
-from exploracoder_jupyter.knowledge.search.score_combination import combine_queries
+from exploracoder_jupyter.kernels.agent import local_inspector
+from exploracoder_jupyter.knowledge.search import indexed_text, vectors
+from exploracoder_jupyter.knowledge.search.api_index import combine_queries
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
 
@@ -87,11 +87,9 @@ def parts(apis: Sequence[ApiDoc], plans: Plans) -> dict[str, Callable[[Question]
     return {
         "BM25, path and first sentence": by_words(apis, indexed_text.embedding_text),
         "BM25, whole docstring": by_words(apis, whole),
-        "word vectors, description": by_vectors(apis, lambda api: api.description, word_embedder.embed_text),
-        "word vectors, path and first sentence": by_vectors(
-            apis, indexed_text.embedding_text, word_embedder.embed_text
-        ),
-        "the same, its subtasks": by_vectors(apis, indexed_text.embedding_text, word_embedder.embed_text, plans),
+        "word vectors, description": by_vectors(apis, lambda api: api.description, vectors.embed_text),
+        "word vectors, path and first sentence": by_vectors(apis, indexed_text.embedding_text, vectors.embed_text),
+        "the same, its subtasks": by_vectors(apis, indexed_text.embedding_text, vectors.embed_text, plans),
     }
 
 

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 QUESTIONS = Path(__file__).parent / "data" / "search_questions.json"

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 

@@ -23,9 +23,9 @@ from sklearn.linear_model import LinearRegression
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.facts import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer
-from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 mpl.use("agg")
 Action = Callable[[Any], str]

@@ -53,8 +53,7 @@ from exploracoder_jupyter.core.types import (
     Verdict,
 )
 from exploracoder_jupyter.trace import Trace, find_problems, load, render
-from exploracoder_jupyter.trace.storage.size_limit import SizeBudget
-from exploracoder_jupyter.trace.storage.stored_records import unpack_records
+from exploracoder_jupyter.trace.storage import SizeBudget, unpack_records
 
 _T = TypeVar("_T")
 _A_SUBTASK = 5

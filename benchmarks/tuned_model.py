@@ -31,18 +31,18 @@ import anyio
 import numpy as np
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import ApiDoc, Message
-from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
-from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio, pass_at_k
-from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
-from exploracoder_jupyter.evaluation.units.solution_scoring import task_of
+from exploracoder_jupyter.evaluation.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problems import Problem
+from exploracoder_jupyter.evaluation.results import Ratio, pass_at_k
+from exploracoder_jupyter.evaluation.scoring import task_of
+from exploracoder_jupyter.evaluation.statistics import bootstrap
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
-from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import (
     ARROW,
     END,
     MOST_FOUND,
@@ -53,8 +53,8 @@ from exploracoder_jupyter.pipeline.prompting.inline_lookups import (
     strip_lookups,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_code
+from exploracoder_jupyter.pipeline.prompting.replies import parse_code
+from exploracoder_jupyter.pipeline.prompting.requests import render
 from exploracoder_jupyter.runs.library_search import open_library
 
 MOST_TOKENS: Final = 256
@@ -141,7 +141,7 @@ def sample(folder: Path, name: str, model: Path, server: str, *, search: bool, s
 
 
 def take(row: Row, reply: str, indexes: dict[str, ApiIndex], answers: dict[tuple[str, str], str]) -> None:
-    """Add a reply to its row, with the answer to its look-up; as `model_requests` does for one draft."""
+    """Add a reply to its row, with the answer to its look-up; as `requests` does for one draft."""
     asked = find_request(reply) if indexes else None
     if asked is None or row.lookups >= MOST_LOOKUPS:
         row.written, row.done = row.written + reply, True

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
-from exploracoder_jupyter.evaluation.problems.problem import Problem, hidden_test_code
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.core.configuration.sources import resolve
+from exploracoder_jupyter.evaluation.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problems import Problem, hidden_test_code
 
 SECONDS = 120
 

@@ -27,14 +27,21 @@ from pydantic import JsonValue, ValidationError
 
 from exploracoder_jupyter.core.errors import InternalError, UsageError, to_explora_error
 from exploracoder_jupyter.core.types import RepositoryTask, Task
-from exploracoder_jupyter.protocol import engine_messages
-from exploracoder_jupyter.protocol.engine_messages import (
+from exploracoder_jupyter.protocol import messages
+from exploracoder_jupyter.protocol.messages import (
     CellsChanged,
+    Choose,
+    Control,
+    Explore,
     Failed,
     Finished,
     FromEngine,
     KernelForked,
     RecordMessage,
+    Replan,
+    Retry,
+    RunEdited,
+    Skip,
     SolutionShown,
     Start,
     Stop,
@@ -43,7 +50,6 @@ from exploracoder_jupyter.protocol.engine_messages import (
     decode_to_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, RunEdited, Skip
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import KernelForkClient, Order, Replay, RunSteering
@@ -276,7 +282,7 @@ def _build_order(start: Start, line: KernelForkClient) -> Order:
     return resume_order(order, Path(resume.trace), cell=resume.cell, hint=resume.hint) if resume else order
 
 
-def _build_replay(request: engine_messages.Replay, order: Order) -> Replay:
+def _build_replay(request: messages.Replay, order: Order) -> Replay:
     from exploracoder_jupyter.runs import prepare_replay
 
     trace, out = Path(order.workdir, request.trace), Path(order.workdir, request.out)

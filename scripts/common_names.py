@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from types import ModuleType
 
-from exploracoder_jupyter.knowledge.search.fallback_descriptions import PATH
+from exploracoder_jupyter.knowledge.search.indexed_text import PATH
 from exploracoder_jupyter.text.tokenizer import tokens
 
 MODULES = """

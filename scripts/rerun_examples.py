@@ -15,8 +15,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from exploracoder_jupyter.trace.cells.cell_building import source_hash
-from exploracoder_jupyter.trace.storage.stored_records import PackedRecords, parse_records, unpack_records
+from exploracoder_jupyter.trace.cells import source_hash
+from exploracoder_jupyter.trace.storage import PackedRecords, parse_records, unpack_records
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACES = "explorations"

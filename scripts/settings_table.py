@@ -3,7 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
+from exploracoder_jupyter.core.configuration.options import OPTIONS
 from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
 
 PAGE = Path(__file__).parent.parent / "docs" / "configuration.md"

@@ -19,7 +19,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from exploracoder_jupyter.cli.json_schemas import result_schemas
+from exploracoder_jupyter.cli.json_results import result_schemas
 
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[^)]+)\)")
 """A link to a parent folder."""
@@ -62,7 +62,7 @@ def _commands() -> Iterator[str]:
 
 
 def _magics() -> Iterator[str]:
-    from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text
+    from exploracoder_jupyter.ipython_extension.magic_line import help_text
     from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 
     yield "# Magics\n"

@@ -30,13 +30,13 @@ import anyio
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 from exploracoder_jupyter.knowledge.search import indexed_text
-from exploracoder_jupyter.knowledge.search.word_embedder import PATH
+from exploracoder_jupyter.knowledge.search.vectors import PATH
 from exploracoder_jupyter.text.tokenizer import tokens
 
 DIMENSIONS = 96

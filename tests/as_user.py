@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from exploracoder_jupyter.kernel_agent.confinement import syscalls
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls
 
 USER = 65534
 HERE = Path(__file__).resolve().parents[1]
@@ -32,12 +32,12 @@ def visible_place():
 
 def open_up(paths):
     """Make the paths reachable for everybody in this mount namespace, and nothing else in the folders around them."""
-    trees = [(path, syscalls.clone_tree(path)) for path in map(str, paths) if closed_around(Path(path))]
+    trees = [(path, linux_calls.clone_tree(path)) for path in map(str, paths) if closed_around(Path(path))]
     for folder in sorted({str(closed_around(Path(path))) for path, _ in trees}):
-        syscalls.mount("tmpfs", folder, "tmpfs", 0, "size=1m,mode=755")
+        linux_calls.mount("tmpfs", folder, "tmpfs", 0, "size=1m,mode=755")
     for path, tree in trees:
         Path(path).mkdir(parents=True, exist_ok=True)
-        syscalls.attach(tree, path)
+        linux_calls.attach(tree, path)
 
 
 def closed_around(path):
@@ -53,11 +53,11 @@ def become_user():
 
 def main(command):
     try:
-        syscalls.unshare(syscalls.CLONE_NEWNS)
+        linux_calls.unshare(linux_calls.CLONE_NEWNS)
     except OSError as error:
         print(f"Skipped, for this root may not make a mount namespace: {error}")  # noqa: T201
         return 0
-    syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    linux_calls.mount("", "/", flags=linux_calls.MS_REC | linux_calls.MS_PRIVATE)
     open_up(dict.fromkeys(Path(path).resolve() for path in (sys.base_prefix, sys.prefix, HERE)))
     with (
         tempfile.TemporaryDirectory(prefix=".home-", dir=HERE / "tests" / "integration") as home,

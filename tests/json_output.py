@@ -5,7 +5,7 @@ from functools import cache
 
 from jsonschema import Draft202012Validator
 
-from exploracoder_jupyter.cli.json_schemas import result_schemas
+from exploracoder_jupyter.cli.json_results import result_schemas
 
 _schemas = cache(result_schemas)
 

@@ -4,8 +4,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, find_level
+from exploracoder_jupyter.kernels.agent import write_agent_archive
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, find_level
 
 
 @functools.cache

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exploracoder_jupyter.core.types import Message, Sampling, Usage
-from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.problems.problem import Problem
+from exploracoder_jupyter.evaluation.problems import Problem
+from exploracoder_jupyter.evaluation.results import UnitResult
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 
 

@@ -19,9 +19,9 @@ import anyio
 from table import machine, row
 from user_kernel import UserKernel, now_ms, private_mb
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkBranch
 
 SANDBOX = Sandbox(state="live", branching="fork", isolation="require")
 AIM_MB = 300

@@ -21,7 +21,7 @@ from table import machine, row
 from user_kernel import UserKernel, now_ms
 
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkBranch
 
 _BEGIN = """
 import os

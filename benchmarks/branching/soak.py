@@ -26,9 +26,9 @@ import psutil
 from table import machine
 from user_kernel import UserKernel, now_ms, private_mb
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkBranch
 
 CANDIDATES, SUBTASKS = 5, 10
 _PREPARE = """

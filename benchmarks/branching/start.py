@@ -15,9 +15,9 @@ from others import PREFIX, TRIVIAL, Dill, arrays, fresh_kernel, nbclient
 from table import machine, row
 from user_kernel import UserKernel, now_ms, private_mb
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import Siblings, open_siblings
-from exploracoder_jupyter.kernels.branching.fork_branch import ForkBranch
+from exploracoder_jupyter.kernels.branching.fork_siblings import ForkBranch
 
 AHEAD_SECONDS = 0.6
 CANDIDATES, SUBTASKS = 5, 8

@@ -16,8 +16,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings_sources import history_path
-from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
+from exploracoder_jupyter.core.configuration.sources import history_path
+from exploracoder_jupyter.core.secrets.redaction import SecretRedactor
 
 _MAX_BYTES: Final = 5_000_000
 _MAX_TEXT: Final = 20_000

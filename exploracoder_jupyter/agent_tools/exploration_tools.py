@@ -21,16 +21,15 @@ from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
 from exploracoder_jupyter.agent_tools.tool_limits import FRESH, MAX_WAIT, Answer, ControlName, check_number
 from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
-from exploracoder_jupyter.core.given_variables import classify_mention
 from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, headline, latest
+from exploracoder_jupyter.core.task import classify_mention
 from exploracoder_jupyter.core.types import Experience, Subtask, Task, UserVariable
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_observation
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experience
-from exploracoder_jupyter.protocol.run_controls import Choose, Control, Explore, Replan, Retry, Skip
+from exploracoder_jupyter.pipeline.prompting.observations import MOST_CHARACTERS, format_observation, redact_experience
+from exploracoder_jupyter.protocol.messages import Choose, Control, Explore, Replan, Retry, Skip
 from exploracoder_jupyter.runs import Order, RunSteering, run
 from exploracoder_jupyter.runs.order import validate_order
 from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace

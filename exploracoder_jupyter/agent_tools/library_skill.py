@@ -16,19 +16,19 @@ from typing import Final
 from markdown_it import MarkdownIt
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.core.configuration.settings_sources import Layer
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.core.configuration.sources import Layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import one_line
+from exploracoder_jupyter.core.messages import one_line
 from exploracoder_jupyter.core.types import Observation, Task
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.documentation import shorten
 from exploracoder_jupyter.pipeline.solving.program_execution import run_with_check
 from exploracoder_jupyter.pipeline.solving.user_check import build_check
 from exploracoder_jupyter.runs import Order, run, snippets
 from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
-from exploracoder_jupyter.text.markup_escaping import fenced
+from exploracoder_jupyter.text.characters import fenced
 
 MAX_RECIPES: Final = 40
 _SECONDS: Final = 60.0

@@ -24,13 +24,12 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
     check_number,
     check_text,
 )
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import may_share_source
-from exploracoder_jupyter.pipeline.prompting.similar_apis import find_similar_apis
-from exploracoder_jupyter.pipeline.retrieval.named_apis import resolve_path
+from exploracoder_jupyter.pipeline.prompting.observations import may_share_source
+from exploracoder_jupyter.pipeline.retrieval.lookups import find_similar_apis, resolve_path
 from exploracoder_jupyter.runs.library_search import open_library, runnable_examples, search
 
 _MAX_LIBRARIES: Final = 10

@@ -21,10 +21,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from exploracoder_jupyter.agent_tools import kernel_program
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.protocol.engine_messages import Hazard
-from exploracoder_jupyter.provisioner.running_kernel import evaluate
+from exploracoder_jupyter.kernels.agent import write_agent_archive
+from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.protocol.messages import Hazard
+from exploracoder_jupyter.provisioner.fork_provisioner import evaluate
 
 _ALSO_SENT: Final = (
     "core/__init__.py",

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
+from exploracoder_jupyter.pipeline.prompting.documentation import shorten
 
 FRESH: Final = "fresh"
 """Stands for a kernel that is started for the purpose, where a kernel is named."""

@@ -31,9 +31,9 @@ from exploracoder_jupyter.agent_tools.variant_trials import (
     plan_variants,
     shown_images,
 )
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import KernelError, UsageError
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.pipeline.ports import Branch

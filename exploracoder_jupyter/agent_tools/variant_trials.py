@@ -18,13 +18,12 @@ import anyio
 
 from exploracoder_jupyter.agent_tools.sibling_hosts import Host
 from exploracoder_jupyter.agent_tools.tool_limits import MAX_CODE, MAX_VARIANTS, Answer, check_label, check_text
-from exploracoder_jupyter.core.configuration.endpoint_settings import Sharing
+from exploracoder_jupyter.core.configuration.sections import Sharing
 from exploracoder_jupyter.core.errors import BranchingChanged, ExploraError, UsageError
 from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Subtask, Task
-from exploracoder_jupyter.pipeline.exploring.result_agreement import failure_kind, outputs_agree
+from exploracoder_jupyter.pipeline.exploring.selection import failure_kind, outputs_agree
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_observation
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_experience
+from exploracoder_jupyter.pipeline.prompting.observations import MOST_CHARACTERS, format_observation, redact_experience
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode, build_check
 
 _VARIANT: Final = Subtask("1", "Variant")

@@ -10,8 +10,7 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.environment_queries import find
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode, load_trace
-    from exploracoder_jupyter.api.library_queries import search
-    from exploracoder_jupyter.api.task_exploration import aexplore, explore
+    from exploracoder_jupyter.api.functions import aexplore, explore, search
 
 __all__ = ["Exploration", "TriedCode", "aexplore", "explore", "find", "load_trace", "search"]
 
@@ -25,8 +24,8 @@ if not TYPE_CHECKING:
             "TriedCode": "exploration",
             "find": "environment_queries",
             "load_trace": "exploration",
-            "search": "library_queries",
-            "aexplore": "task_exploration",
-            "explore": "task_exploration",
+            "search": "functions",
+            "aexplore": "functions",
+            "explore": "functions",
         },
     )

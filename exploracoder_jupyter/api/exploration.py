@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import SOLUTION, Attempt, RunState, Section, fold_all
 from exploracoder_jupyter.core.types import Output, Status, Usage
-from exploracoder_jupyter.runs.recorded.trace_loader import load_records
-from exploracoder_jupyter.trace.cells.cell_outputs import final_solution, sanitized_outputs
-from exploracoder_jupyter.trace.run_summary import summarize_run
+from exploracoder_jupyter.runs.order import load_records
+from exploracoder_jupyter.trace.cells import final_solution, sanitized_outputs
+from exploracoder_jupyter.trace.reading import summarize_run
 
 
 @dataclass(frozen=True, slots=True)

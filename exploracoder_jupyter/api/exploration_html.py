@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from exploracoder_jupyter.core.message_formatting import describe_tokens, plural
+from exploracoder_jupyter.core.messages import describe_tokens, plural
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.export.output_html import outputs_html
-from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
-from exploracoder_jupyter.text.markup_escaping import escape_html
-from exploracoder_jupyter.text.terminal_text import without_controls
+from exploracoder_jupyter.export.html import outputs_html
+from exploracoder_jupyter.ipython_extension.searching.search_results import highlight_python
+from exploracoder_jupyter.text.characters import escape_html, without_controls
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.api.exploration import Exploration, TriedCode

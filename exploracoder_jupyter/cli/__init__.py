@@ -1,8 +1,8 @@
 """The command line: `jupyter explora run|check|replay|history|index|search|find|snippets|repo|setup|doctor|fork|mcp|
 skill|export|bench|annotate|finetune|completion`.
 
-`argument_parser` defines the commands; each command has a module of the same name. The modules in `display` show
-progress, and `display.standard_streams` does all writing. Exit status of every command: 0 done, 1 ran but the result is
+`argument_parser` defines the commands; each command has a module of the same name. `live_view`
+shows progress, and `output` does all writing. Exit status of every command: 0 done, 1 ran but the result is
 negative, 2 wrong usage or a missing requirement, 3 internal error. An error is one plain sentence on standard error
 that includes the remedy; `--debug` shows its traceback.
 """
@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from exploracoder_jupyter.cli.display.standard_streams import flush, print_error, print_note
+from exploracoder_jupyter.cli.output import flush, print_error, print_note
 from exploracoder_jupyter.core.errors import (
     BudgetExceeded,
     ExploraError,
@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.errors import (
     refuse_unsupported_system,
     to_explora_error,
 )
-from exploracoder_jupyter.core.message_formatting import terminal_wording
+from exploracoder_jupyter.core.messages import terminal_wording
 
 __all__ = ["main"]
 

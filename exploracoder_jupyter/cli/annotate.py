@@ -8,10 +8,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result, show_progress
+from exploracoder_jupyter.core.configuration.options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import ExploraError
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from exploracoder_jupyter.cli import (
     skill,
     snippets,
 )
-from exploracoder_jupyter.core.configuration.option_parser import OptionParser
+from exploracoder_jupyter.core.configuration.options import OptionParser
 from exploracoder_jupyter.core.version import __version__
 
 _EPILOG = (

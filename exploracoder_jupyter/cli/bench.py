@@ -13,21 +13,19 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts, run_cancellable
-from exploracoder_jupyter.cli.display.operation_progress import show_evaluation
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
-from exploracoder_jupyter.core.configuration.option_parser import positive
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result, show_evaluation, write_line
+from exploracoder_jupyter.cli.run_display import InterruptHandler, handle_interrupts, run_cancellable
+from exploracoder_jupyter.core.configuration.options import add_options, positive, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import plural
-from exploracoder_jupyter.text.terminal_text import printable
+from exploracoder_jupyter.core.messages import plural
+from exploracoder_jupyter.text.characters import printable
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from exploracoder_jupyter.evaluation import EvaluationRequest, Results
     from exploracoder_jupyter.evaluation.evaluation_run import ShowProgress
-    from exploracoder_jupyter.evaluation.report.result_table import ResultTable
+    from exploracoder_jupyter.evaluation.report import ResultTable
 
 _REPORT = "report"
 _WIDTH = 160
@@ -137,7 +135,7 @@ def _run(arguments: argparse.Namespace, progress: ShowProgress, signals: Interru
 
 
 async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
     from exploracoder_jupyter.evaluation import EvaluationRequest, Limits
     from exploracoder_jupyter.evaluation.evaluation_run import STRATEGIES, read_problems, recorded_replies
 
@@ -157,9 +155,8 @@ async def _request(arguments: argparse.Namespace) -> EvaluationRequest:
 
 
 def _print(results: Results, page: Path, *, as_json: bool, as_markdown: bool) -> None:
-    from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
-    from exploracoder_jupyter.evaluation.report import markdown, summary_as_json
-    from exploracoder_jupyter.evaluation.report.result_table import cost_table, quality_table
+    from exploracoder_jupyter.evaluation.report import cost_table, markdown, quality_table, summary_as_json
+    from exploracoder_jupyter.evaluation.statistics import summarize
 
     summary = summarize(results.rows)
     if as_json:

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.interrupts import InterruptHandler, handle_interrupts, run_cancellable
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result, write_line
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result, show_progress, write_line
+from exploracoder_jupyter.cli.run_display import InterruptHandler, handle_interrupts, run_cancellable
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.message_formatting import one_line
+from exploracoder_jupyter.core.messages import one_line
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from exploracoder_jupyter.runs.trace_check import CheckRequest, Report
-    from exploracoder_jupyter.runs.trace_check.explored_notebook import Exploration
+    from exploracoder_jupyter.runs.trace_check.checked_trace import Exploration
 
 _TOLERANCE = 1e-6
 _MAX_EXPLANATION = 200
@@ -108,7 +107,7 @@ class _CheckTarget:
 
 
 def _find_targets(path: Path) -> list[_CheckTarget]:
-    from exploracoder_jupyter.runs.trace_check.explored_notebook import find_explorations
+    from exploracoder_jupyter.runs.trace_check.checked_trace import find_explorations
 
     try:
         return [_CheckTarget(found.trace, found) for found in find_explorations(path)] or [_CheckTarget(path)]

@@ -10,7 +10,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 
-from exploracoder_jupyter.cli.display.standard_streams import print_result
+from exploracoder_jupyter.cli.output import print_result
 from exploracoder_jupyter.core.errors import MissingRequirement
 
 _SHELLS = ("bash", "zsh", "fish")

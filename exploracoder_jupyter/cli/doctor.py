@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
+from exploracoder_jupyter.cli.output import print_json, print_result
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.explore_options import settings_layer
+from exploracoder_jupyter.core.configuration.options import settings_layer
 
 
 def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> None:
     """Check that the libraries of a command are installed; do nothing if this interpreter cannot determine it."""
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
     from exploracoder_jupyter.core.required_libraries import check_libraries
 
     check_libraries(libraries, resolve(settings_layer(arguments)), workdir=Path.cwd())
@@ -19,7 +19,7 @@ def check_installed(libraries: Sequence[str], arguments: argparse.Namespace) -> 
 
 def check_writable(arguments: argparse.Namespace) -> None:
     """Check that the trace of a run can be written."""
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
     from exploracoder_jupyter.core.required_libraries import check_trace_folder
 
     check_trace_folder(resolve(settings_layer(arguments)), Path.cwd())

@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
+from exploracoder_jupyter.cli.output import print_json, print_result
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.atomic_write import write_atomic
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.files import write_atomic
 
 _FORM_BY_SUFFIX: Final = {".py": "script", ".html": "html", ".htm": "html", ".ipynb": "notebook"}
 _SUFFIX: Final = {"script": ".py", "html": ".html", "notebook": ".ipynb"}
@@ -54,7 +54,7 @@ def execute(arguments: argparse.Namespace) -> int:
     source, out, form = Path(arguments.trace), arguments.out, _validate_form(arguments)
 
     from exploracoder_jupyter.export.export_formats import default_export_path, export_run
-    from exploracoder_jupyter.runs.recorded.trace_loader import load_records
+    from exploracoder_jupyter.runs.order import load_records
 
     content = export_run(load_records(source), form, source, pinned=not arguments.unpinned)
     if out == _STDOUT:
@@ -158,7 +158,7 @@ def _is_replaceable(target: Path, form: str, content: str) -> bool:
 def _is_unedited_export(existing: str) -> bool:
     import nbformat
 
-    from exploracoder_jupyter.trace.notebook_cleanup import is_untouched
+    from exploracoder_jupyter.trace.edits import is_untouched
 
     try:
         return not existing.strip() or is_untouched(nbformat.reads(existing, as_version=4))  # type: ignore[no-untyped-call]

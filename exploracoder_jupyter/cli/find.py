@@ -7,10 +7,14 @@ import sys
 from contextlib import redirect_stdout
 
 from exploracoder_jupyter.cli.display import find_text
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
+from exploracoder_jupyter.cli.output import (
+    interrupt_on_broken_pipe,
+    print_json,
+    print_note,
+    print_result,
+    show_progress,
+)
+from exploracoder_jupyter.core.configuration.options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 
 _MAX_RESULTS = 100

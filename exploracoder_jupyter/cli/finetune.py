@@ -10,11 +10,10 @@ from pathlib import Path
 from threading import Event
 from typing import Final, get_args
 
-from exploracoder_jupyter.cli.display.interrupts import handle_interrupts
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
+from exploracoder_jupyter.cli.output import print_json, print_result, show_progress
+from exploracoder_jupyter.cli.run_display import handle_interrupts
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.messages import plural
 from exploracoder_jupyter.finetuning.training_request import Method, TrainingRequest
 
 _NUMBERS: Final[dict[str, tuple[type[int] | type[float], str, str]]] = {

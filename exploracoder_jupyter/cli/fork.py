@@ -6,7 +6,7 @@ import argparse
 import signal
 from pathlib import Path
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

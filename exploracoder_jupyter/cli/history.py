@@ -11,16 +11,15 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
-from exploracoder_jupyter.core.configuration.option_parser import positive
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result
+from exploracoder_jupyter.core.configuration.options import positive
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import money, one_line, plural
+from exploracoder_jupyter.core.messages import money, one_line, plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
-    from exploracoder_jupyter.core.trace_peek import TraceSummary
+    from exploracoder_jupyter.core.history import HistoryStore, PastRun, TraceSummary
 
 _DEFAULT_LIMIT = 20
 _COLUMNS = ("run", "started", "status", "calls", "tokens", "cost", "executions", "time", "libraries")
@@ -56,9 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """List past runs, or remove entries. Returns the exit status: 1 if there is nothing to list."""
-    from exploracoder_jupyter.core.configuration.settings_sources import history_path
-    from exploracoder_jupyter.core.run_history import HistoryStore
-    from exploracoder_jupyter.core.trace_peek import list_traces
+    from exploracoder_jupyter.core.configuration.sources import history_path
+    from exploracoder_jupyter.core.history import HistoryStore, list_traces
 
     if arguments.calls:
         return _show_calls(arguments.n, as_json=arguments.json)
@@ -105,7 +103,7 @@ def _show_calls(most: int, *, as_json: bool) -> int:
 def _remove(store: HistoryStore, arguments: argparse.Namespace, traces: Sequence[TraceSummary]) -> int:
     import sqlite3
 
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
 
     try:
         if arguments.prune:
@@ -169,8 +167,8 @@ def _print_runs(runs: Sequence[PastRun]) -> None:
 
 
 def _row(run: PastRun) -> tuple[str, ...]:
-    from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-    from exploracoder_jupyter.core.run_history import format_duration
+    from exploracoder_jupyter.core.configuration.sections import OFFLINE
+    from exploracoder_jupyter.core.history import format_duration
 
     at, today = datetime.fromtimestamp(run.started), date.today()
     days = {today: "today", today - timedelta(days=1): "yesterday"}

@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.cli.output import (
+    interrupt_on_broken_pipe,
+    print_json,
+    print_note,
+    print_result,
+    show_progress,
+)
+from exploracoder_jupyter.core.configuration.options import add_options, settings_layer
+from exploracoder_jupyter.core.messages import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue

@@ -1,17 +1,22 @@
-"""The types of the objects that `--json` prints, for `json_schemas`. No command imports them: `--help` stays fast."""
+"""The types of the objects that `--json` prints, and their JSON schemas for the documentation and the tests."""
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NotRequired
 
-from pydantic import ConfigDict, JsonValue, with_config
+from pydantic import ConfigDict, JsonValue, TypeAdapter, with_config
+from pydantic.json_schema import GenerateJsonSchema
 from typing_extensions import TypedDict
 
 from exploracoder_jupyter.core.types import Outcome, Parameter, Ruling, SubtaskStatus, Usage
-from exploracoder_jupyter.evaluation.measures.summary import Arm, ArmPair
+from exploracoder_jupyter.evaluation.statistics import Arm, ArmPair
+from exploracoder_jupyter.finetuning.training import TrainingReport
 from exploracoder_jupyter.knowledge.task_libraries import LibraryReport
-from exploracoder_jupyter.repository.tools.repository_tools import Finding
+from exploracoder_jupyter.repository.tools import Finding
 from exploracoder_jupyter.runs.trace_check.check_report import Result
+
+# The types of the objects that `--json` prints, for `json_results`. No command imports them: `--help` stays fast.
 
 
 @with_config(ConfigDict(use_attribute_docstrings=True, extra="forbid"))
@@ -515,3 +520,53 @@ class AnnotateResult(_Described):
     """Look-ups whose answer does not name the API."""
     left_out: dict[str, int]
     """Number of samples by reason."""
+
+
+# The JSON schemas of what each command prints with `--json`: for the documentation, and for tests of the commands.
+
+Schema = dict[str, JsonValue]
+
+_RESULTS: Final[Mapping[str, Any]] = {
+    "run": RunResult,
+    "check": CheckResult,
+    "replay": RunResult,
+    "history": HistoryResult | Removal | AgentCalls,
+    "index": IndexResult,
+    "search": SearchResult,
+    "find": FindResult | ChosenLibrary,
+    "snippets": SnippetsResult | Removal,
+    "repo": RepositoryAnswer | RepositoryChange,
+    "setup": SetupResult,
+    "doctor": DoctorResult,
+    "fork": ForkResult,
+    "mcp": McpResult,
+    "skill": SkillResult,
+    "export": ExportResult,
+    "bench": BenchResult,
+    "annotate": AnnotateResult,
+    "finetune": TrainingReport,
+}
+"""By command. `completion` prints a script."""
+
+
+class _Generator(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
+
+
+class _BenchGenerator(_Generator):
+    """Numbers of an evaluation that are infinite or undefined are printed as `null`."""
+
+    def float_schema(self, schema: object) -> dict[str, Any]:
+        return {"type": ["number", "null"]}
+
+
+def result_schemas() -> dict[str, Schema]:
+    """Return the schema of each command's result, by command, and that of an error as `error`."""
+    generators = {name: _BenchGenerator if name == "bench" else _Generator for name in _RESULTS}
+    schemas = {name: _schema(result, generators[name]) for name, result in _RESULTS.items()}
+    return {**schemas, "error": _schema(ErrorResult, _Generator)}
+
+
+def _schema(result: Any, generator: type[GenerateJsonSchema]) -> Schema:
+    return TypeAdapter(result).json_schema(mode="serialization", schema_generator=generator)

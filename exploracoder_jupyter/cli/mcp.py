@@ -6,7 +6,7 @@ import argparse
 import secrets
 from pathlib import Path
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
+from exploracoder_jupyter.cli.output import print_json, print_note
 from exploracoder_jupyter.core.errors import UsageError
 
 _LEAST_TOKEN = 16

@@ -9,8 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_result
+from exploracoder_jupyter.cli.output import print_json, print_result
+from exploracoder_jupyter.cli.run_display import print_summary, run_with_display
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.runs import Listener, Replay, RunSteering, Summary

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
 
 _TOOLS = {
@@ -46,9 +46,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _ask(arguments: argparse.Namespace) -> int:
     from exploracoder_jupyter.core.types import Call
-    from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-    from exploracoder_jupyter.repository.tools.repository_tool_calls import find
-    from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools, render_findings
+    from exploracoder_jupyter.repository.index import RepositoryIndex
+    from exploracoder_jupyter.repository.tools import RepositoryTools, find, render_findings
 
     index, argument = RepositoryIndex.open(Path(arguments.repo or ".")), " ".join(arguments.words)
     if arguments.action == "get_imports" and argument not in index.by_path:
@@ -69,7 +68,7 @@ def _ask(arguments: argparse.Namespace) -> int:
 
 
 def _change(arguments: argparse.Namespace) -> int:
-    from exploracoder_jupyter.repository.writing.patch import apply_patch
+    from exploracoder_jupyter.repository.patch import apply_patch
 
     source, undo = Path(" ".join(arguments.words)), arguments.action == "undo"
     root, patch, reservation = _read_patch(source)
@@ -94,9 +93,9 @@ def _change(arguments: argparse.Namespace) -> int:
 def _read_patch(source: Path) -> tuple[Path, str, str]:
     """Return the folder to which a trace or a patch file applies, the patch, and a sentence if it did not pass."""
     from exploracoder_jupyter.core.run_state import fold_all
-    from exploracoder_jupyter.repository.writing.target import read_text
-    from exploracoder_jupyter.runs.recorded.trace_loader import load_records
-    from exploracoder_jupyter.runs.trace_check.relocated_paths import expand_home
+    from exploracoder_jupyter.repository.target import read_text
+    from exploracoder_jupyter.runs.order import load_records
+    from exploracoder_jupyter.runs.trace_check.re_execution import expand_home
 
     if not source.is_file():
         raise UsageError(f"There is no file {str(source)!r}.", remedy="Name a trace, or a file with a patch.")

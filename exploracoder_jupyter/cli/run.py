@@ -14,18 +14,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.run_with_display import print_summary, run_with_display
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
 from exploracoder_jupyter.cli.early_library_check import check_installed, check_writable
-from exploracoder_jupyter.core.configuration.explore_options import (
+from exploracoder_jupyter.cli.output import print_json, print_note, show_progress
+from exploracoder_jupyter.cli.run_display import print_summary, run_with_display
+from exploracoder_jupyter.core.configuration.options import (
     add_options,
     settings_layer,
     validate_repository_options,
     validate_resume_options,
 )
 from exploracoder_jupyter.core.errors import InternalError, UsageError
-from exploracoder_jupyter.core.task_text import read_code, read_task
+from exploracoder_jupyter.core.task import read_code, read_task
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -54,7 +53,7 @@ def execute(arguments: argparse.Namespace) -> int:
     """Run the exploration and print its result. Returns the exit status."""
 
     async def run(order: Order, listen: Listener, steering: RunSteering) -> Exploration:
-        from exploracoder_jupyter.api.task_exploration import execute_order
+        from exploracoder_jupyter.api.functions import execute_order
 
         return await execute_order(order, listen, steering)
 
@@ -68,8 +67,8 @@ def execute(arguments: argparse.Namespace) -> int:
         print_json(found.summary)
     else:
         from exploracoder_jupyter.core.run_state.run_wording import describe_results, describe_usage
-        from exploracoder_jupyter.ipython_extension.result_card.output_preview import outputs_as_text
-        from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
+        from exploracoder_jupyter.ipython_extension.result_card.card import outputs_as_text
+        from exploracoder_jupyter.trace.cells import solution_outputs
 
         output = outputs_as_text(solution_outputs(found.state))
         print_summary(found.summary, output=output, results=describe_results(found.state))

@@ -7,12 +7,10 @@ import sys
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, cast
 
-from exploracoder_jupyter.cli.display import search_text
-from exploracoder_jupyter.cli.display.operation_progress import show_progress
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note
+from exploracoder_jupyter.cli import output
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.cli.exit_on_broken_pipe import interrupt_on_broken_pipe
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
+from exploracoder_jupyter.cli.output import interrupt_on_broken_pipe, print_json, print_note, show_progress
+from exploracoder_jupyter.core.configuration.options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,5 +55,5 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         for sentence in cast("list[str]", answer["notices"]):
             print_note(sentence)
-        search_text.print_results(answer, details=arguments.examples)
+        output.print_results(answer, details=arguments.examples)
     return 0 if answer["results"] else 1

@@ -11,16 +11,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import did_you_mean
+from exploracoder_jupyter.core.messages import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-    from exploracoder_jupyter.core.configuration.settings_sources import Secrets
-    from exploracoder_jupyter.llm.endpoint.endpoint_discovery import FoundEndpoint
+    from exploracoder_jupyter.core.configuration.sections import Endpoint
+    from exploracoder_jupyter.core.configuration.sources import Secrets
+    from exploracoder_jupyter.llm.endpoint.discovery import FoundEndpoint
 
 _MAX_LISTED = 15
 """Models that are listed of one endpoint."""
@@ -56,9 +56,9 @@ def execute(arguments: argparse.Namespace) -> int:
     """Find models, choose one, try it, and write it to the config file. Returns the exit status."""
     import anyio
 
-    from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, read_secrets, resolve
-    from exploracoder_jupyter.llm.endpoint.endpoint_addresses import PRESETS
-    from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
+    from exploracoder_jupyter.core.configuration.sources import Layer, config_path, read_secrets, resolve
+    from exploracoder_jupyter.llm.endpoint.connection import PRESETS
+    from exploracoder_jupyter.llm.endpoint.discovery import find_endpoints
 
     layers: list[Layer] = [{"endpoint": {"base_url": arguments.base_url}}] if arguments.base_url else []
     path = config_path()  # given, because the file that EXPLORACODER_CONFIG names need not exist yet
@@ -129,8 +129,8 @@ def _try(
 
     import anyio
 
-    from exploracoder_jupyter.core.configuration.settings_sources import Secrets
-    from exploracoder_jupyter.llm.endpoint.endpoint_discovery import try_model
+    from exploracoder_jupyter.core.configuration.sources import Secrets
+    from exploracoder_jupyter.llm.endpoint.discovery import try_model
 
     found, model = choice
     if found.has_secret_address and arguments.base_url and not arguments.dry_run:
@@ -147,7 +147,7 @@ def _try(
 
 
 def _write(arguments: argparse.Namespace, choice: _Choice, tried: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    from exploracoder_jupyter.core.configuration.config_file_writer import write_config
+    from exploracoder_jupyter.core.configuration.sources import write_config
 
     found, model = choice
     values = {"model": model} if found.has_secret_address else {"base_url": found.base_url, "model": model}

@@ -8,11 +8,11 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.standard_streams import print_json, print_note, print_result
 from exploracoder_jupyter.cli.early_library_check import check_installed
-from exploracoder_jupyter.core.configuration.explore_options import add_options, settings_layer
+from exploracoder_jupyter.cli.output import print_json, print_note, print_result
+from exploracoder_jupyter.core.configuration.options import add_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.messages import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 async def _check(arguments: argparse.Namespace, path: Path) -> tuple[str, Sequence[Outcome]]:
     from exploracoder_jupyter.agent_tools.library_skill import execute_recipes, parse_skill
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
 
     try:
         recipes = parse_skill(path.read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ async def _check(arguments: argparse.Namespace, path: Path) -> tuple[str, Sequen
 
 async def _write(arguments: argparse.Namespace, path: Path) -> tuple[str, Sequence[Outcome]]:
     from exploracoder_jupyter.agent_tools import library_skill as skill
-    from exploracoder_jupyter.core.configuration.settings_sources import resolve
+    from exploracoder_jupyter.core.configuration.sources import resolve
 
     layer, tasks = settings_layer(arguments), skill.read_tasks(Path(arguments.tasks)) if arguments.tasks else []
     solved = await skill.solved_recipes(arguments.library, tasks, [layer], Path.cwd(), print_note)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.cli.display.standard_streams import print_code, print_json, print_note, print_result
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.cli.output import print_code, print_json, print_note, print_result
+from exploracoder_jupyter.core.messages import plural
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """List or remove stored snippets. Returns the exit status: 1 if there is nothing to list."""
     from exploracoder_jupyter import runs
-    from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+    from exploracoder_jupyter.core.configuration.sources import snippets_path
 
     if arguments.clear:
         removed = runs.clear_snippets(arguments.library)

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
-from exploracoder_jupyter.core.message_formatting import describe_cost, plural
+from exploracoder_jupyter.core.configuration.sections import Formulation
+from exploracoder_jupyter.core.messages import describe_cost, plural
 from exploracoder_jupyter.core.types import (
     Candidate,
     Environment,

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from exploracoder_jupyter.core.errors import MissingRequirement, format_error
-from exploracoder_jupyter.core.message_formatting import did_you_mean
+from exploracoder_jupyter.core.messages import did_you_mean
 from exploracoder_jupyter.kernel_agent.entry_points import PACKAGE, Plugin, registered
 
 _EXTRA = re.compile(r"([\w.-]+).*;.*\bextra\s*==\s*['\"]([\w.-]+)['\"]")

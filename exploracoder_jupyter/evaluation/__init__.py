@@ -15,12 +15,11 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.evaluation.evaluation_run import EvaluationRequest, Results, aevaluate, evaluate
-    from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-    from exploracoder_jupyter.evaluation.problems.problem import Problem
-    from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
-    from exploracoder_jupyter.evaluation.units.problem_verification import verify_problem
-    from exploracoder_jupyter.evaluation.units.unit import Unit
-    from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
+    from exploracoder_jupyter.evaluation.problems import Problem
+    from exploracoder_jupyter.evaluation.results import UnitResult
+    from exploracoder_jupyter.evaluation.scheduling import Limits
+    from exploracoder_jupyter.evaluation.scoring import verify_problem
+    from exploracoder_jupyter.evaluation.units import Unit, run_unit
 
 __all__ = [
     "EvaluationRequest",
@@ -40,14 +39,14 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
         __name__,
         {
             "EvaluationRequest": "evaluation_run",
-            "Limits": "scheduling.endpoint_rate_limit",
-            "Problem": "problems.problem",
+            "Limits": "scheduling",
+            "Problem": "problems",
             "Results": "evaluation_run",
-            "Unit": "units.unit",
-            "UnitResult": "measures.unit_result",
+            "Unit": "units",
+            "UnitResult": "results",
             "aevaluate": "evaluation_run",
             "evaluate": "evaluation_run",
-            "run_unit": "units.unit_runner",
-            "verify_problem": "units.problem_verification",
+            "run_unit": "units",
+            "verify_problem": "scoring",
         },
     )

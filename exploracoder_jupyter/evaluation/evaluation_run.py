@@ -13,36 +13,37 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, as_json, read_secrets, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, as_json, read_secrets, recorded_layer, resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
-from exploracoder_jupyter.core.message_formatting import did_you_mean, plural
-from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
-from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
-from exploracoder_jupyter.evaluation.scheduling.dask_workers import connect, run_on_cluster
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
-from exploracoder_jupyter.evaluation.scheduling.local_workers import default_workers, run_locally
-from exploracoder_jupyter.evaluation.scheduling.manifest import (
+from exploracoder_jupyter.core.messages import did_you_mean, plural
+from exploracoder_jupyter.evaluation.dask_workers import connect, create_shared_times, run_on_cluster
+from exploracoder_jupyter.evaluation.local_workers import default_workers, run_locally
+from exploracoder_jupyter.evaluation.problems import Problem
+from exploracoder_jupyter.evaluation.records import (
     Manifest,
     default_folder,
     prepare_folder,
     problems_digest,
     read_manifest,
+    read_results,
+    write_parquet,
 )
-from exploracoder_jupyter.evaluation.scheduling.progress import Progress
-from exploracoder_jupyter.evaluation.scheduling.results_store import read_results, write_parquet
-from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import RecordedReplies, RunUnit, UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue, is_final
-from exploracoder_jupyter.evaluation.units.unit import Unit
-from exploracoder_jupyter.evaluation.units.unit_runner import run_unit
+from exploracoder_jupyter.evaluation.results import UnitResult
+from exploracoder_jupyter.evaluation.scheduling import (
+    Limits,
+    Progress,
+    RecordedReplies,
+    RunUnit,
+    UnitExecution,
+    UnitQueue,
+    is_final,
+)
+from exploracoder_jupyter.evaluation.units import Unit, run_unit
 from exploracoder_jupyter.kernel_agent.entry_points import registered
-from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
-from exploracoder_jupyter.llm.reply_archive import ReplyArchive
-from exploracoder_jupyter.runs.construction.model_factory import with_recorded_model
-from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
+from exploracoder_jupyter.llm.recorded import ReplyArchive, ReplyRecording
+from exploracoder_jupyter.runs.factories import with_recorded_model, with_resolved_model
 
 STRATEGIES = ("rag", "adaptive")
 """The strategies of an evaluation that names none: the cheapest that retrieves, and the product."""
@@ -199,7 +200,7 @@ async def _validate(request: EvaluationRequest) -> None:
         raise UsageError(f"Several problems have the id {twice[0]!r}.", remedy="Give each problem its own id.")
     first = {problem.folder: problem for problem in reversed(request.problems) if problem.repository}
     if first and not request.scheduler and not request.resume:
-        from exploracoder_jupyter.evaluation.units.repository_scoring import check_tests_run  # needs the extra `repo`
+        from exploracoder_jupyter.evaluation.scoring import check_tests_run  # needs the extra `repo`
 
         for problem in first.values():
             await check_tests_run(problem, request.settings)
@@ -281,7 +282,7 @@ async def read_problems(
     notify: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Problem, ...]:
     """Read the problems of all files, at most `limit` of each; `notify` receives notices about the files."""
-    from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+    from exploracoder_jupyter.evaluation.problem_files import load_problems
 
     found: list[Problem] = []
     for path in paths:

@@ -15,15 +15,14 @@ from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import RunState, fold_all
-from exploracoder_jupyter.export.html_page import render_page
-from exploracoder_jupyter.export.solution_script import render_script
+from exploracoder_jupyter.export.html import render_page
+from exploracoder_jupyter.export.script import render_script
 from exploracoder_jupyter.text.characters import encodable
-from exploracoder_jupyter.trace import trace_document
-from exploracoder_jupyter.trace.module_distributions import imported_modules
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
-from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.trace_paths import notebook_path
+from exploracoder_jupyter.trace import file
+from exploracoder_jupyter.trace.edits import without_unselected
+from exploracoder_jupyter.trace.paths import notebook_path
+from exploracoder_jupyter.trace.reading import imported_modules
+from exploracoder_jupyter.trace.redaction import Homes, Redactor
 
 
 class Exporter(Protocol):
@@ -58,7 +57,7 @@ class _Format:
 
 
 def _render_notebook(run: RunState) -> str:
-    return trace_document.serialize_notebook(without_unselected(trace_document.build_notebook(run))).decode()
+    return file.serialize_notebook(without_unselected(file.build_notebook(run))).decode()
 
 
 SCRIPT = _Format(".py", lambda run, trace, pinned: render_script(run, trace, pinned=pinned))

@@ -16,7 +16,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.export.export_formats import default_export_path, export_run, exporter
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.storage.stored_records import read_records
+from exploracoder_jupyter.trace.storage import read_records
 
 _Result = tuple[str, Any]
 """An exporter's result in nbconvert: the text and the resources."""

@@ -17,8 +17,8 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.finetuning.base_model import LoadedModel, find_base, load, require_extra
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
-from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_request
-from exploracoder_jupyter.runs.construction.model_factory import ModelContext
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import find_request
+from exploracoder_jupyter.runs.factories import ModelContext
 
 _MOST_TOKENS: Final = 1024
 """Tokens of one reply, unless the request limits them."""

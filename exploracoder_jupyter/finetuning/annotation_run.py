@@ -18,25 +18,34 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.atomic_write import write_atomic
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, read_secrets, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.secrets.secret_literals import find_secret_literals, redact
-from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
+from exploracoder_jupyter.core.files import write_atomic
+from exploracoder_jupyter.core.secrets.redaction import SecretRedactor, find_secret_literals, redact
 from exploracoder_jupyter.core.types import ScoredApi
 from exploracoder_jupyter.finetuning.annotation import (
     ROW,
     AnnotatedSample,
     ChooseQueries,
+    LibraryCall,
+    Query,
     annotate,
+    find_calls,
+    queries,
     sample_id,
     unsuitable,
 )
-from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap, read_json_texts
-from exploracoder_jupyter.finetuning.corpus_files import read_corpus, stored_snippets, trace_sample
-from exploracoder_jupyter.finetuning.library_calls import LibraryCall, find_calls
-from exploracoder_jupyter.finetuning.rule_queries import Query, queries
-from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
+from exploracoder_jupyter.finetuning.corpus import (
+    BenchmarkOverlap,
+    Sample,
+    SourceText,
+    find_aliases,
+    read_corpus,
+    read_json_texts,
+    split_samples,
+    stored_snippets,
+    trace_sample,
+)
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs.library_search import open_library
 
@@ -243,9 +252,8 @@ async def _query_writer(
 
         yield from_words
         return
-    from exploracoder_jupyter.finetuning.model_queries import ask_queries
-    from exploracoder_jupyter.runs.construction.model_factory import choose_model
-    from exploracoder_jupyter.runs.construction.run_settings import model_notices, with_resolved_model
+    from exploracoder_jupyter.finetuning.annotation import ask_queries
+    from exploracoder_jupyter.runs.factories import choose_model, model_notices, with_resolved_model
 
     settings, keys = resolve(*request.layers), read_secrets()
     async with AsyncExitStack() as stack:

@@ -18,47 +18,60 @@ from typing import Literal
 from IPython.core.interactiveshell import InteractiveShell
 from pydantic import ValidationError
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, history_path, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, config_path, history_path, resolve
 from exploracoder_jupyter.core.errors import ExploraError, UsageError
-from exploracoder_jupyter.core.message_formatting import did_you_mean, one_line
+from exploracoder_jupyter.core.history import REPLAYED_SUFFIX, HistoryStore
+from exploracoder_jupyter.core.messages import did_you_mean, one_line
 from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
-from exploracoder_jupyter.core.run_history import HistoryStore
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
-from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX
 from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, parse_history_limit, show_runs
-from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
-from exploracoder_jupyter.ipython_extension.calling_cell import Caller, find_caller, find_notebook
+from exploracoder_jupyter.ipython_extension.browser.page_requests import (
+    FormRequests,
+    list_runs,
+    parse_history_limit,
+    show_runs,
+)
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
-from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
-from exploracoder_jupyter.ipython_extension.mentioned_variables import bound_names, describe_variables
+from exploracoder_jupyter.ipython_extension.magic_line import Call, Caller, find_caller, find_notebook
 from exploracoder_jupyter.ipython_extension.model_setup import set_up_model
-from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
+from exploracoder_jupyter.ipython_extension.result_card.card import as_text
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
-from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import RecordedRun, find_recorded_run
-from exploracoder_jupyter.ipython_extension.running.command_process import change_repository, export_trace
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
-from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command, with_this_interpreter
-from exploracoder_jupyter.ipython_extension.running.followed_run import Run
-from exploracoder_jupyter.ipython_extension.running.fork_offer import fork_function, make_offer, reason_not_forked
-from exploracoder_jupyter.ipython_extension.running.manual_steering import build_continuation, describe_continuation
-from exploracoder_jupyter.ipython_extension.running.variable_sending import Sending, send_with_consent
+from exploracoder_jupyter.ipython_extension.running.engine import (
+    change_repository,
+    engine_command,
+    export_trace,
+    with_this_interpreter,
+)
+from exploracoder_jupyter.ipython_extension.running.offered_state import (
+    Sending,
+    fork_function,
+    make_offer,
+    reason_not_forked,
+    send_with_consent,
+)
+from exploracoder_jupyter.ipython_extension.running.runs import Run, build_continuation, describe_continuation
 from exploracoder_jupyter.ipython_extension.searching.find_magic import choose_library, find_packages
 from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages
-from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher, SearchTarget
+from exploracoder_jupyter.ipython_extension.searching.search_process import LibrarySearcher, SearchTarget
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
-from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
+from exploracoder_jupyter.ipython_extension.user_variables import (
+    ReplacedVariables,
+    bound_names,
+    copy_files,
+    describe_files,
+    describe_variables,
+)
 from exploracoder_jupyter.protocol.browser_messages import Continue
-from exploracoder_jupyter.protocol.engine_messages import Continuation, Replay, Repository, Resume, Start
-from exploracoder_jupyter.protocol.run_controls import Replan
-from exploracoder_jupyter.text.terminal_text import without_controls
+from exploracoder_jupyter.protocol.messages import Continuation, Replan, Replay, Repository, Resume, Start
+from exploracoder_jupyter.text.characters import without_controls
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from IPython.core.error import StdinNotImplementedError
 
-from exploracoder_jupyter.core.configuration.option_parser import OptionParser
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, config_path, resolve
+from exploracoder_jupyter.core.configuration.options import OptionParser
+from exploracoder_jupyter.core.configuration.sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.running.command_process import run_command
+from exploracoder_jupyter.ipython_extension.running.engine import run_command
 
 _CHOOSE = "Choose one with %explora setup --model NAME."
 _OPTIONS = ("base_url", "model")

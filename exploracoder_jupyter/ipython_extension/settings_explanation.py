@@ -12,8 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.config_file_writer import write_config
-from exploracoder_jupyter.core.configuration.settings_sources import (
+from exploracoder_jupyter.core.configuration.sources import (
     KEY_VARIABLES,
     SETTING_VARIABLES,
     Layer,
@@ -23,6 +22,7 @@ from exploracoder_jupyter.core.configuration.settings_sources import (
     resolve,
     snippets_path,
     unknown_variables,
+    write_config,
 )
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import mask_address

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult, context_matcher
 
-from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
+from exploracoder_jupyter.core.configuration.options import OPTIONS
 
 _NAMES = "search find status stop accept history solution files apply undo export clean config setup"
 COMMANDS = tuple(_NAMES.split())

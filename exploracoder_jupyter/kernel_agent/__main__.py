@@ -18,9 +18,9 @@ if __name__ == "__main__":
     program = limits.pop("filter", None)
     resource_limits.apply(limits)
     if program:
-        from exploracoder_jupyter.kernel_agent.confinement import syscalls  # Linux only
+        from exploracoder_jupyter.kernel_agent.confinement import linux_calls  # Linux only
 
-        syscalls.install_program(base64.b64decode(program))
+        linux_calls.install_program(base64.b64decode(program))
     module = sys.argv[2]
     del sys.argv[1:3]
     if module != "kernel_startup":

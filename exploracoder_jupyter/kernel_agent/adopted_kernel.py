@@ -21,7 +21,7 @@ import zlib
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_decoding
-from exploracoder_jupyter.kernel_agent.confinement import child_processes, resource_limits, written_files_archive
+from exploracoder_jupyter.kernel_agent.confinement import file_copies, linux_calls, resource_limits
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 _CHUNK_BYTES = 1 << 20
@@ -47,7 +47,7 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     adopted = AdoptedKernel(folder, options["limits"])
     adopted.expect(options["seconds"])
     if os.name == "posix":
-        child_processes.adopt_orphans()
+        linux_calls.adopt_orphans()
     resource_limits.apply(options["limits"])
     bounded_output.OutputLimits(options["output"]).install()
     shell.history_manager.enabled = False  # experiments do not belong in the user's history
@@ -65,7 +65,7 @@ class AdoptedKernel:
 
     def __init__(self, folder: str, limits: dict[str, int | None]) -> None:
         self._folder, self._limits = folder, limits
-        self._initial_state = written_files_archive.snapshot(os.path.join(folder, "work"))
+        self._initial_state = file_copies.snapshot(os.path.join(folder, "work"))
         self._deadline = time.monotonic()
         self._program: subprocess.Popen[bytes] | None = None
         self._output_path, self._errors_path, self._offset = "", "", 0
@@ -108,7 +108,7 @@ class AdoptedKernel:
     def pack(self, most: int) -> None:
         """Archive at most `most` bytes of files written in the working directory; `fetch` returns the archive."""
         self._output_path, self._offset = os.path.join(tempfile.mkdtemp(), "written.tar.gz"), 0
-        written_files_archive.pack(os.path.join(self._folder, "work"), self._initial_state, self._output_path, most)
+        file_copies.pack(os.path.join(self._folder, "work"), self._initial_state, self._output_path, most)
 
     def fetch(self) -> str:
         """Return the next piece of the archive in the format of `read`; `status` 0 marks the end."""

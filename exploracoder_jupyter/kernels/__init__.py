@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.kernels.agent_programs import Inspect, choose_inspector
+    from exploracoder_jupyter.kernels.agent import Inspect, choose_inspector
     from exploracoder_jupyter.kernels.remote.gateway import gateway_token
     from exploracoder_jupyter.kernels.sibling_choice import open_siblings
-    from exploracoder_jupyter.kernels.siblings_base import Siblings
+    from exploracoder_jupyter.kernels.siblings import Siblings
 
 __all__ = ["Inspect", "Siblings", "choose_inspector", "gateway_token", "open_siblings"]
 
@@ -25,9 +25,9 @@ if not TYPE_CHECKING:  # so that a type checker accepts these names and no other
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "Inspect": "agent_programs",
-            "Siblings": "siblings_base",
-            "choose_inspector": "agent_programs",
+            "Inspect": "agent",
+            "Siblings": "siblings",
+            "choose_inspector": "agent",
             "gateway_token": "remote.gateway",
             "open_siblings": "sibling_choice",
         },

@@ -13,21 +13,16 @@ from typing import Final
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, unwrap_group
+from exploracoder_jupyter.kernels.agent import write_agent_archive
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import (
-    SandboxLevel,
-    find_level,
-    remedy_for_isolation,
-)
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, find_level, remedy_for_isolation
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import copyable_workdir
-from exploracoder_jupyter.kernels.siblings_base import Siblings
+from exploracoder_jupyter.kernels.sandbox.working_directory import copyable_workdir
+from exploracoder_jupyter.kernels.siblings import LiveKernel, Siblings
 
 _MAX_NAMES: Final = 3
 

@@ -19,8 +19,12 @@ from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, ScoredApi
-from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
-from exploracoder_jupyter.knowledge.extraction.library_reader import LibraryReader, LoadedLibraries, ShowProgress
+from exploracoder_jupyter.knowledge.extraction.library_reader import (
+    LibraryReader,
+    LoadedLibraries,
+    ShowProgress,
+    build_overview,
+)
 from exploracoder_jupyter.knowledge.extraction.library_surface import Inspect
 from exploracoder_jupyter.knowledge.extraction.library_walk import read_source
 from exploracoder_jupyter.knowledge.knowledge_cache import (
@@ -31,8 +35,7 @@ from exploracoder_jupyter.knowledge.knowledge_cache import (
     unpack_arrays,
 )
 from exploracoder_jupyter.knowledge.search.api_index import FORMAT, ApiIndex
-from exploracoder_jupyter.knowledge.search.dense_index import Embedder
-from exploracoder_jupyter.knowledge.search.embedding_cache import ApiEmbeddings, embed_apis, embedder_fallback_message
+from exploracoder_jupyter.knowledge.search.vectors import ApiEmbeddings, Embedder, embed_apis, embedder_fallback_message
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
@@ -78,7 +81,7 @@ class TaskLibraries:
         self.unread = libraries.unread
         """Import names of installed libraries that could not be imported here; experiments may be able to."""
         self.origins = {one.surface.info.name: one.origin for one in libraries.read if one.origin}
-        """The file from which each library comes whose APIs were read; see `module_locations.module_origin`."""
+        """The file from which each library comes whose APIs were read; see `locations.module_origin`."""
         self.apis = index.apis
         self.size = len(index.apis)
         self._index = index
@@ -165,7 +168,7 @@ class TaskLibraries:
         return await self._with_fallback(lambda meaning: self._index.search(query, k, meaning=meaning))
 
     async def search_together(self, queries: Sequence[str], k: int) -> Sequence[ScoredApi]:
-        """Return the k APIs that best serve these queries of one task, best first; see `score_combination`."""
+        """Return the k APIs that best serve these queries of one task, best first; see `api_index`."""
         return await self._with_fallback(lambda meaning: self._index.search_together(queries, k, meaning=meaning))
 
     async def _with_fallback(

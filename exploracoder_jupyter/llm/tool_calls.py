@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core.types import Call, Message
-from exploracoder_jupyter.llm.endpoint.tolerant_json import as_count, as_list, as_object, as_text
+from exploracoder_jupyter.llm.endpoint.exchanges import as_count, as_list, as_object, as_text
 from exploracoder_jupyter.pipeline.ports import Tool
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_argument, write_call
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import parse_argument, write_call
 
 _MAX_CALLS = 100
 """Limit for one choice; further calls are ignored."""

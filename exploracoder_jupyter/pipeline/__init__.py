@@ -11,17 +11,16 @@ from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.pipeline.budget import Meter
-    from exploracoder_jupyter.pipeline.run_plan import CarriedSubtask, ResumePoint
-    from exploracoder_jupyter.pipeline.step_context import Run
+    from exploracoder_jupyter.pipeline.context import CarriedSubtask, ResumePoint, Run
     from exploracoder_jupyter.pipeline.task_run import run_task
 
 __all__ = ["CarriedSubtask", "Meter", "ResumePoint", "Run", "run_task"]
 
 _HOMES = {
-    "CarriedSubtask": "run_plan",
-    "ResumePoint": "run_plan",
+    "CarriedSubtask": "context",
+    "ResumePoint": "context",
     "Meter": "budget",
-    "Run": "step_context",
+    "Run": "context",
     "run_task": "task_run",
 }
 

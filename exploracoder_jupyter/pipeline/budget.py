@@ -12,11 +12,10 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget, Price, Prices
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.sections import OFFLINE, Budget, Price, Prices
 from exploracoder_jupyter.core.errors import BudgetExceeded, UsageError
 from exploracoder_jupyter.core.events import Estimated
-from exploracoder_jupyter.core.message_formatting import money, plural
+from exploracoder_jupyter.core.messages import money, plural
 from exploracoder_jupyter.core.types import Usage
 
 _SHARE_OF_REPLIES: Final = 0.11

@@ -9,30 +9,54 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import PlanMade, ReviewAsked, Steered
 from exploracoder_jupyter.core.types import Introduction
-from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import close_branches
-from exploracoder_jupyter.pipeline.cost_estimate import announce_exploration
-from exploracoder_jupyter.pipeline.exploring.carried_candidate import carry_forward
+from exploracoder_jupyter.pipeline.concurrency import task_group
+from exploracoder_jupyter.pipeline.context import Run, State, close_branches, heuristic, merge_apis
 from exploracoder_jupyter.pipeline.exploring.planning import introduce, make_plan
-from exploracoder_jupyter.pipeline.exploring.result_agreement import failure_kind
-from exploracoder_jupyter.pipeline.exploring.subtask_exploration import explore_subtask, first_candidates
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
+from exploracoder_jupyter.pipeline.exploring.selection import failure_kind
+from exploracoder_jupyter.pipeline.exploring.subtasks import carry_forward, explore_subtask, first_candidates
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.truncated_replies import describe_cut
+from exploracoder_jupyter.pipeline.prompting.requests import describe_cut
 from exploracoder_jupyter.pipeline.retrieval.snippet_learning import store_snippets
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult
 from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
-from exploracoder_jupyter.pipeline.solving.solution_rounds import solve
-from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis
+from exploracoder_jupyter.pipeline.solving.solution import RunResult, solve
+
+# Announces what a run will probably cost, before it spends anything: requests, tokens and their price.
+
+_TOKENS_PER_SUBTASK: Final = 13_000
+"""Prompt and completion tokens of one subtask as published at m = 5; the paper measured 56 k per problem (Table 4)."""
+_TOKENS_PER_REQUEST: Final = 6_000
+"""Prompt and completion tokens of one request of the exploration otherwise, with prompts of maximum length."""
+_TOKENS_PER_TEST_CALL: Final = 5_000
+"""Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
+_TOKENS_PER_PROGRAM: Final = 4_000
+"""Prompt and completion tokens of one program or repair; 2,400 in the first problems measured (docs/measured.md)."""
+
+
+def announce_programs(run: Run, requests: int) -> None:
+    """Emit the most that programs written at once will take: one request each."""
+    run.emit(run.meter.estimate(requests, requests * _TOKENS_PER_PROGRAM, at_most=True))
+
+
+def announce_exploration(run: Run, subtasks: int, *, at_most: bool) -> None:
+    """Emit what an exploration of so many subtasks will take; a model that costs nothing needs no estimate."""
+    if run.model.name == OFFLINE:
+        return
+    tests = 2 if run.settings.tests else 0
+    calls, tokens = 3 + 2 * subtasks, subtasks * _TOKENS_PER_SUBTASK
+    if not run.as_published:
+        calls, tokens = 2 + subtasks, (2 + subtasks) * _TOKENS_PER_REQUEST
+    tokens += tests * _TOKENS_PER_TEST_CALL
+    run.emit(run.meter.estimate(calls + tests, tokens, at_most=at_most))
+
 
 FirstPhase = Callable[[], Awaitable[RunResult | None]]
 """A phase before the exploration, which may return the result of the run."""

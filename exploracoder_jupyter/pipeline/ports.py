@@ -31,7 +31,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
 )
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import Inputs
-from exploracoder_jupyter.protocol.run_controls import Control
+from exploracoder_jupyter.protocol.messages import Control
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class Reply:
     """Usage added by this choice; the sum over a request's replies is its cost. `calls` counts requests."""
     problem: str = ""
     """`truncated`, `refused`, `empty`: the text may still be usable. `truncated by SETTING` where the limit is not the
-    server's, but ours (`pipeline.prompting.truncated_replies`)."""
+    server's, but ours (`pipeline.prompting.requests`)."""
     calls: tuple[Call, ...] = ()
     """Tool calls of the reply, in addition to its text."""
 
 
 class Model(Protocol):
-    """A model that answers requests. Implementations: `llm.endpoint.openai_model`, `offline`, `replay`, `scripted`."""
+    """A model that answers requests. Implementations: `llm.endpoint.model`, `offline`, `replay`, `scripted`."""
 
     @property
     def name(self) -> str:
@@ -132,7 +132,7 @@ class Knowledge(Protocol):
         """Return the source code of the API with this path, truncated if it is long. Never runs code of the library.
 
         Empty if there is no source to read: the path is not indexed, or the API is not written in Python. The first
-        line is a comment that names the origin. It begins with `privacy_filter.INSTALLED` if the source is publicly
+        line is a comment that names the origin. It begins with `observations.INSTALLED` if the source is publicly
         available; all other source counts as the user's own.
         """
 

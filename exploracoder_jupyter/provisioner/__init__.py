@@ -6,7 +6,6 @@ program that starts kernels through jupyter_client (nbclient, Jupyter Server) ca
 by Jupyter messages and gives each an address that survives a restart.
 """
 
-from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner
-from exploracoder_jupyter.provisioner.fork_server import ForkServer, open_fork
+from exploracoder_jupyter.provisioner.fork_provisioner import ForkProvisioner, ForkServer, open_fork
 
 __all__ = ["ForkProvisioner", "ForkServer", "open_fork"]

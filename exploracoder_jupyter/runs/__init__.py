@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint
     from exploracoder_jupyter.runs.doctor_report import diagnose
     from exploracoder_jupyter.runs.environment_search import find
-    from exploracoder_jupyter.runs.event_recorder import Listener, Summary
     from exploracoder_jupyter.runs.exploration_run import run
-    from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
     from exploracoder_jupyter.runs.library_choice import choose_library
     from exploracoder_jupyter.runs.library_search import index, search
     from exploracoder_jupyter.runs.order import Order, in_repository
-    from exploracoder_jupyter.runs.recorded.run_replay import Replay, prepare_replay, replay
-    from exploracoder_jupyter.runs.recorded.run_resume import resume_order
-    from exploracoder_jupyter.runs.run_steering import RunSteering
+    from exploracoder_jupyter.runs.recording import Listener, Summary
+    from exploracoder_jupyter.runs.replay import Replay, prepare_replay, replay
+    from exploracoder_jupyter.runs.resume import resume_order
     from exploracoder_jupyter.runs.snippet_listing import clear_snippets, snippets
+    from exploracoder_jupyter.runs.steering import KernelForkClient, RunSteering
 
 __all__ = [
     "CarriedSubtask",
@@ -58,23 +57,23 @@ if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, which would a
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "CarriedSubtask": "recorded.recorded_progress",
+            "CarriedSubtask": "resume",
             "ResumePoint": "order",
-            "KernelForkClient": "kernel_fork_client",
-            "Listener": "event_recorder",
+            "KernelForkClient": "steering",
+            "Listener": "recording",
             "choose_library": "library_choice",
             "find": "environment_search",
             "Order": "order",
-            "Replay": "recorded.run_replay",
-            "RunSteering": "run_steering",
-            "Summary": "event_recorder",
+            "Replay": "replay",
+            "RunSteering": "steering",
+            "Summary": "recording",
             "clear_snippets": "snippet_listing",
             "diagnose": "doctor_report",
             "in_repository": "order",
             "index": "library_search",
-            "replay": "recorded.run_replay",
-            "prepare_replay": "recorded.run_replay",
-            "resume_order": "recorded.run_resume",
+            "replay": "replay",
+            "prepare_replay": "replay",
+            "resume_order": "resume",
             "run": "exploration_run",
             "search": "library_search",
             "snippets": "snippet_listing",

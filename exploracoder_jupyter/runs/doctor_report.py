@@ -12,17 +12,17 @@ from jupyter_core.paths import jupyter_config_path, jupyter_path
 from pydantic import JsonValue
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.configuration.sources import read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, registered
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.agent_programs import choose_inspector
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import remedy_for_isolation
-from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
-from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
+from exploracoder_jupyter.kernels.agent import choose_inspector
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import remedy_for_isolation
+from exploracoder_jupyter.llm.endpoint.discovery import probe
+from exploracoder_jupyter.runs.factories import is_offline, model_plugin
 
 Problems = list[dict[str, str]]
 

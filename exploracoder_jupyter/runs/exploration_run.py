@@ -14,39 +14,37 @@ from pathlib import Path
 import anyio
 
 from exploracoder_jupyter.core import plugins
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
+from exploracoder_jupyter.core.configuration.sections import EXPLORE, OFFLINE
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets, read_secrets, unknown_variables
+from exploracoder_jupyter.core.configuration.sources import Secrets, read_secrets, unknown_variables
 from exploracoder_jupyter.core.errors import EndpointError, ExploraError, MissingRequirement, unwrap_group
 from exploracoder_jupyter.core.events import LibraryRead, Notice, Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Output, Task
 from exploracoder_jupyter.core.version import __version__
-from exploracoder_jupyter.kernel_agent.introspection.module_locations import module_origin
+from exploracoder_jupyter.kernel_agent.introspection.locations import module_origin
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.interpreter import find_interpreter
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import is_root_folder
+from exploracoder_jupyter.kernels.agent import find_interpreter
+from exploracoder_jupyter.kernels.sandbox.working_directory import is_root_folder
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.llm.replay_model import PartialReplayModel
+from exploracoder_jupyter.llm.recorded import PartialReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
-from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice
+from exploracoder_jupyter.pipeline.prompting.requests import strip_lookup_offer
+from exploracoder_jupyter.pipeline.solving.user_check import missing_names_notice
 from exploracoder_jupyter.protocol.browser_messages import CellChange
-from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
-from exploracoder_jupyter.runs.construction.model_factory import choose_model, with_recorded_model
-from exploracoder_jupyter.runs.construction.run_settings import (
+from exploracoder_jupyter.runs.factories import (
     check_libraries_at_target,
+    choose_model,
     exploration_settings,
     model_notices,
+    open_sources,
     recordable_settings,
     secret_strings,
+    with_recorded_model,
     with_resolved_model,
 )
-from exploracoder_jupyter.runs.construction.source_factory import open_sources
-from exploracoder_jupyter.runs.event_recorder import EventRecorder, Listener, StateListener, Summary, TraceCreated
-from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from exploracoder_jupyter.runs.knowledge_factory import open_knowledge
 from exploracoder_jupyter.runs.order import (
     Order,
     ResumedRun,
@@ -55,13 +53,20 @@ from exploracoder_jupyter.runs.order import (
     unsent_variables_message,
     validate_order,
 )
-from exploracoder_jupyter.runs.run_steering import RunSteering
-from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change
-from exploracoder_jupyter.runs.trace_check.starting_state import run_setup
+from exploracoder_jupyter.runs.recording import (
+    EventRecorder,
+    HistoryWriter,
+    Listener,
+    StateListener,
+    Summary,
+    TraceCreated,
+)
+from exploracoder_jupyter.runs.steering import RunSteering
+from exploracoder_jupyter.runs.trace_check.re_execution import retry_on_branching_change, run_setup
 from exploracoder_jupyter.trace import CellView, Redactor
-from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
-from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
-from exploracoder_jupyter.trace.trace_paths import files_path
+from exploracoder_jupyter.trace.cells import solution_outputs
+from exploracoder_jupyter.trace.paths import files_path
+from exploracoder_jupyter.trace.redaction import local_homes
 
 CellListener = Callable[[list[CellChange]], None]
 """Called with the changes to make in the calling notebook."""
@@ -152,8 +157,8 @@ async def _explore(order: Order, settings: Settings, keys: Secrets, emit: EventR
     if order.task.repository:
         plugins.get("strategies", method.method)  # names the extra if the libraries that read source code are missing
 
-        from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-        from exploracoder_jupyter.repository.writing.target import find_target
+        from exploracoder_jupyter.repository.index import RepositoryIndex
+        from exploracoder_jupyter.repository.target import find_target
 
         # refuses a target that cannot be written before any kernel is started
         find_target(RepositoryIndex(order.workdir.resolve(), (), ""), order.task.repository.target)

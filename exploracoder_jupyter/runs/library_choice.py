@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING
 
 from anyio.from_thread import start_blocking_portal
 
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, Secrets, read_secrets, resolve
+from exploracoder_jupyter.core.configuration.sources import Layer, Secrets, read_secrets, resolve
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.core.message_formatting import one_line
+from exploracoder_jupyter.core.messages import one_line
 from exploracoder_jupyter.core.types import Message, Sampling, Task
 from exploracoder_jupyter.knowledge.environment.environment_index import Advance, open_environment
 from exploracoder_jupyter.knowledge.environment.installed_packages import import_path
 from exploracoder_jupyter.knowledge.environment.package_ranking import FoundPackage, rank_packages
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import Model, ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
-from exploracoder_jupyter.runs.construction.model_factory import is_offline, model_plugin
-from exploracoder_jupyter.runs.construction.run_settings import with_resolved_model
 from exploracoder_jupyter.runs.environment_search import environments_path
-from exploracoder_jupyter.text.thinking_removal import without_thinking
+from exploracoder_jupyter.runs.factories import is_offline, model_plugin, with_resolved_model
+from exploracoder_jupyter.text.replies import without_thinking
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.core.configuration.settings import Settings

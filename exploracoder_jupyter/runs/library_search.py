@@ -11,16 +11,15 @@ from dataclasses import asdict
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, read_secrets, resolve, unknown_variables
+from exploracoder_jupyter.core.configuration.sources import Layer, read_secrets, resolve, unknown_variables
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.types import ApiDoc, ScoredApi
 from exploracoder_jupyter.kernels import choose_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.llm.offline.inputs.documentation_pool import DocumentationPool
-from exploracoder_jupyter.llm.offline.inputs.example_slices import called_names
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import names_in
+from exploracoder_jupyter.llm.offline.documentation import DocumentationPool, called_names
+from exploracoder_jupyter.pipeline.code_analysis import names_in
 from exploracoder_jupyter.pipeline.ports import Knowledge
-from exploracoder_jupyter.runs.construction.knowledge_factory import Advance, open_knowledge
+from exploracoder_jupyter.runs.knowledge_factory import Advance, open_knowledge
 
 Row = dict[str, JsonValue]
 

@@ -8,7 +8,7 @@ from importlib.metadata import packages_distributions
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 

@@ -2,7 +2,7 @@
 
 Where the task states a result that can be compared, the example is a check. Otherwise the first prompt, that of `rag`,
 also asks for a cell that runs the example, if the task describes one; the model is shown what that gave and nothing
-else (`solving.shown_evidence`), and confirms or repairs the program. Without an example the cell is a demonstration: it
+else (`program_execution`), and confirms or repairs the program. Without an example the cell is a demonstration: it
 executes what the program only defines, so that wrong calls fail, and its output is compared with the task only where
 every program is judged. A failure is searched for, and the library's objects at hand are listed with their members. 1
 to 1 + r calls, r = 3. A check by the user takes the place of the example.
@@ -16,22 +16,30 @@ from importlib import resources
 from typing import Final, Literal, Self
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Step, Verdict
-from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.exploring.candidates import fingerprint
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
-from exploracoder_jupyter.pipeline.prompting.model_requests import Draft
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import CodeInputs, RepairInputs, SolveInputs, StrategyInputs
-from exploracoder_jupyter.pipeline.retrieval.active_retrieval import Search
-from exploracoder_jupyter.pipeline.retrieval.named_apis import small_library
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult, to_solution
+from exploracoder_jupyter.pipeline.prompting.requests import Draft
+from exploracoder_jupyter.pipeline.retrieval.lookups import small_library
+from exploracoder_jupyter.pipeline.retrieval.queries import Search
 from exploracoder_jupyter.pipeline.solving.correctness_testing import can_test
-from exploracoder_jupyter.pipeline.solving.program_execution import run_quoted_code
-from exploracoder_jupyter.pipeline.solving.shown_evidence import find_doubt, gather_evidence, shows_something
-from exploracoder_jupyter.pipeline.solving.solution_attempts import UNCHANGED, SolutionAttempts
-from exploracoder_jupyter.pipeline.solving.solution_rounds import accept_or_test
-from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.strategies import small_prompts
-from exploracoder_jupyter.strategies.documented_task import limit_retrieval, search_for_task
-from exploracoder_jupyter.strategies.rag import REPAIRS, with_repairs
+from exploracoder_jupyter.pipeline.solving.program_execution import (
+    find_doubt,
+    gather_evidence,
+    run_quoted_code,
+    shows_something,
+)
+from exploracoder_jupyter.pipeline.solving.solution import (
+    UNCHANGED,
+    RunResult,
+    SolutionAttempts,
+    accept_or_test,
+    to_solution,
+)
+from exploracoder_jupyter.strategies import documentation
+from exploracoder_jupyter.strategies.documentation import limit_retrieval, search_for_task
+from exploracoder_jupyter.strategies.retrieval import REPAIRS, with_repairs
 
 _MARK: Final = re.compile(r"^#\s*-+\s*(example|demonstration)\s*-+\s*$", re.IGNORECASE | re.MULTILINE)
 """The line between a program and the cell after it, as the prompts require it."""
@@ -71,7 +79,7 @@ class ExampleRuns:
     judged: bool = False
     """Whether the model judges every program that ran and that no check proves, not only stated examples."""
     frugal: bool = False
-    """Whether prompts document only what is used (`small_prompts`)."""
+    """Whether prompts document only what is used (`documentation`)."""
     drafting: bool = False
     """Whether no documentation has been shown or wanted yet."""
     seen: list[Experience] = field(default_factory=list)
@@ -86,7 +94,7 @@ class ExampleRuns:
         """Search the documentation for the task; `REPAIRS` limits searches and repairs, whatever the settings are."""
         run = with_repairs(limit_retrieval(run, searches=REPAIRS, as_published=False))
         attempts = await SolutionAttempts.begin(run)
-        search = await (small_prompts.begin_search if frugal else search_for_task)(run)
+        search = await (documentation.begin_search if frugal else search_for_task)(run)
         seen = [*await run_quoted_code(run)]
         drafting = frugal and not (seen or small_library(run.knowledge.apis))
         return cls(run, attempts, search, judged, frugal, drafting, seen)
@@ -155,17 +163,17 @@ class ExampleRuns:
         if self.seen:
             await self.search.search_again(self.seen[-1])
             if self.frugal and not self.seen[-1].observation.ran:
-                await small_prompts.document_failure(self.search, self.seen[-1])
+                await documentation.document_failure(self.search, self.seen[-1])
         draft = await self.attempts.request(*self._inputs(), self._is_usable)
         if draft and self.drafting:
             self.drafting = False
-            if names := small_prompts.wanted_names(draft.code):
-                await small_prompts.look_up(self.search, names)
+            if names := documentation.wanted_names(draft.code):
+                await documentation.look_up(self.search, names)
                 draft = await self.attempts.request(*self._inputs(), self._is_usable)
         return draft
 
     def _is_usable(self, draft: Draft) -> bool:
-        wants = self.drafting and bool(small_prompts.wanted_names(draft.code))
+        wants = self.drafting and bool(documentation.wanted_names(draft.code))
         return wants or not (draft.problem or draft.is_word(UNCHANGED))
 
     async def _ask_what_is_left(self) -> Draft | None:
@@ -187,7 +195,7 @@ class ExampleRuns:
         run, found, seen = self.run, self.search, tuple(self.seen)
         room = run.retrieval.context_tokens
         if self.frugal:
-            room = min(room, small_prompts.context_tokens(run.knowledge.apis))
+            room = min(room, documentation.context_tokens(run.knowledge.apis))
         if self.drafting:
             return "strategy", StrategyInputs(
                 f"{_TEMPLATES}:draft",

@@ -6,14 +6,14 @@ written.
 """
 
 import exploracoder_jupyter.trace.fast_nbformat_import  # noqa: F401  must come first
-from exploracoder_jupyter.trace.cells.cell_changes import CellView
-from exploracoder_jupyter.trace.metadata_namespace import generated_metadata
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
-from exploracoder_jupyter.trace.run_summary import summarize_run
-from exploracoder_jupyter.trace.sanitizing.record_redaction import Redactor
-from exploracoder_jupyter.trace.storage.schema_validation import find_problems
-from exploracoder_jupyter.trace.trace_file import Trace, load, render
-from exploracoder_jupyter.trace.trace_paths import journal_path
+from exploracoder_jupyter.trace.cells import CellView
+from exploracoder_jupyter.trace.edits import without_unselected
+from exploracoder_jupyter.trace.file import Trace, load, render
+from exploracoder_jupyter.trace.metadata import generated_metadata
+from exploracoder_jupyter.trace.paths import journal_path
+from exploracoder_jupyter.trace.reading import summarize_run
+from exploracoder_jupyter.trace.redaction import Redactor
+from exploracoder_jupyter.trace.schema_validation import find_problems
 
 __all__ = [
     "CellView",

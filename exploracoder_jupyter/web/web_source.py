@@ -15,12 +15,17 @@ import anyio.to_thread
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, SourceKind
 from exploracoder_jupyter.text.characters import strip_invisible
 from exploracoder_jupyter.text.lexical_index import LexicalIndex
-from exploracoder_jupyter.web.fetching.address_check import origin_of
-from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.query_sanitizer import sanitize_query
-from exploracoder_jupyter.web.reading.main_content import extract_content
-from exploracoder_jupyter.web.reading.page_sections import Section
-from exploracoder_jupyter.web.web_types import Page, PageReader, SearchEngine, SearchHit, WebError
+from exploracoder_jupyter.web.fetching import WebCache, origin_of
+from exploracoder_jupyter.web.reading import (
+    Page,
+    PageReader,
+    SearchEngine,
+    SearchHit,
+    Section,
+    WebError,
+    extract_content,
+)
+from exploracoder_jupyter.web.search import sanitize_query
 
 _MAX_HITS = 8
 _MAX_PAGES_TRIED = 3

@@ -116,7 +116,7 @@ class LiveKernel:
         return message["header"]["msg_id"]
 
     async def fork(self, address):
-        """Fork it from a thread that is not its main one; see `kernels.live_kernel.LiveKernel.fork`."""
+        """Fork it from a thread that is not its main one; see `kernels.siblings.LiveKernel.fork`."""
         async with await anyio.connect_unix(self._address) as line:
             await line.send(address.encode())
             answer = (await line.receive()).decode()

@@ -16,7 +16,7 @@ import anyio
 from anyio import to_thread
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import KEY_VARIABLES, SETTING_VARIABLES
+from exploracoder_jupyter.core.configuration.sources import KEY_VARIABLES, SETTING_VARIABLES
 from exploracoder_jupyter.kernel_agent import entry_points
-from exploracoder_jupyter.kernel_agent.summaries import plugin_summarizers
+from exploracoder_jupyter.kernel_agent.summaries import summarizer
 
 
 def _once_for_each_state(read):
@@ -50,9 +50,7 @@ def _no_failing_heuristic(request, caplog):
     """Fails a test in whose run a heuristic raised (the run continues without it), unless the test expects that."""
     yield
     if not request.node.get_closest_marker("failing_heuristics"):
-        failed = [
-            one for one in caplog.get_records("call") if one.name == "exploracoder_jupyter.pipeline.guarded_heuristics"
-        ]
+        failed = [one for one in caplog.get_records("call") if one.name == "exploracoder_jupyter.pipeline.context"]
         assert not failed, [one.getMessage() for one in failed]
 
 
@@ -73,7 +71,7 @@ def register_plugin(tmp_path, monkeypatch):
 
     def clear():
         entry_points.clear()
-        plugin_summarizers.find_plugins.cache_clear()
+        summarizer.find_plugins.cache_clear()
 
     def register(groups, code="", *, name="explora-tides", module="explora_tides", metadata=""):
         info = site / f"{name.replace('-', '_')}-0.1.dist-info"

@@ -4,10 +4,10 @@ import json
 
 import httpx2
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.types import Message, Sampling
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 

@@ -17,14 +17,13 @@ from protego import Protego
 from pydantic import ValidationError
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_run_view import render_view
-from exploracoder_jupyter.cli.display.log_lines import EventLines
+from exploracoder_jupyter.cli.live_view import EventLines, render_view
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
 from exploracoder_jupyter.core.events import Notice, dump, load
-from exploracoder_jupyter.core.message_formatting import one_line
+from exploracoder_jupyter.core.messages import one_line
 from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.run_state import RunState, fold
-from exploracoder_jupyter.core.secrets import secret_literals
+from exploracoder_jupyter.core.secrets import redaction
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,
@@ -40,77 +39,77 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.export import solution_script
+from exploracoder_jupyter.export import script
 from exploracoder_jupyter.export.export_formats import export_run
-from exploracoder_jupyter.export.html_page import code_html
-from exploracoder_jupyter.export.markdown_html import generated_html
-from exploracoder_jupyter.export.plain_python import compiles, to_plain_python
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line as options_line
-from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
-from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
-from exploracoder_jupyter.ipython_extension.searching.highlighted_code import highlight_python
-from exploracoder_jupyter.ipython_extension.searching.search_magic import parse_search_line as search_line
-from exploracoder_jupyter.kernels.observing.output_text import cut_middle
-from exploracoder_jupyter.knowledge.documents import section_passages as document_chunks
+from exploracoder_jupyter.export.html import code_html, generated_html
+from exploracoder_jupyter.export.script import compiles, to_plain_python
+from exploracoder_jupyter.ipython_extension.browser.browser_run import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line as options_line
+from exploracoder_jupyter.ipython_extension.result_card.card import as_text, card_html
+from exploracoder_jupyter.ipython_extension.searching.search_process import parse_search_line as search_line
+from exploracoder_jupyter.ipython_extension.searching.search_results import highlight_python
+from exploracoder_jupyter.kernels.messages import cut_middle
+from exploracoder_jupyter.knowledge.documents import documents as document_chunks
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import parse_page
-from exploracoder_jupyter.knowledge.documents.readers.signature_parser import parse_declaration
-from exploracoder_jupyter.knowledge.extraction import api_parameters as parsed_calls
-from exploracoder_jupyter.knowledge.extraction import docstring_sections
+from exploracoder_jupyter.knowledge.documents.reading_process import parse_page
+from exploracoder_jupyter.knowledge.documents.signature_parser import parse_declaration
+from exploracoder_jupyter.knowledge.extraction import docstrings
+from exploracoder_jupyter.knowledge.extraction import docstrings as parsed_calls
+from exploracoder_jupyter.knowledge.search import api_index as knowledge_query
 from exploracoder_jupyter.knowledge.search import indexed_text as api_texts
-from exploracoder_jupyter.knowledge.search import query_terms as knowledge_query
-from exploracoder_jupyter.knowledge.search import word_embedder as knowledge_words
+from exploracoder_jupyter.knowledge.search import vectors as knowledge_words
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
-from exploracoder_jupyter.llm.endpoint.fault_messages import Fault, Target, explain, quote_message
-from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.llm.offline.drafting import result_conversions
-from exploracoder_jupyter.llm.offline.inputs import existing_variables as offline_state
-from exploracoder_jupyter.llm.offline.inputs import task_goal
-from exploracoder_jupyter.llm.offline.inputs import task_values as offline_values
-from exploracoder_jupyter.llm.offline.inputs import word_matching as offline_words
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
+from exploracoder_jupyter.llm.endpoint.faults import Fault, Target, explain, quote_message
+from exploracoder_jupyter.llm.offline import OfflineModel, drafts, goals
+from exploracoder_jupyter.llm.offline import goals as offline_state
+from exploracoder_jupyter.llm.offline import task as offline_values
+from exploracoder_jupyter.llm.offline import words as offline_words
+from exploracoder_jupyter.llm.offline.task import split_clauses
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.llm.tool_calls import parse_calls
-from exploracoder_jupyter.pipeline.exploring import (
-    called_apis,
-    candidate_selection,
-    dependency_slice,
-    result_agreement,
-)
-from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
-from exploracoder_jupyter.pipeline.exploring.result_agreement import distinct_failures
+from exploracoder_jupyter.pipeline import code_analysis
+from exploracoder_jupyter.pipeline.exploring import selection
+from exploracoder_jupyter.pipeline.exploring.candidates import fingerprint
+from exploracoder_jupyter.pipeline.exploring.selection import distinct_failures
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting import (
-    api_description,
-    observation_text,
-    passage_packing,
-    privacy_filter,
+    documentation,
+    lookup_notation,
+    observations,
     prompt_inputs,
-    prompt_templates,
-    quoting,
-    reply_fragments,
-    reply_parsing,
-    similar_apis,
-    tool_call_text,
+    requests,
 )
-from exploracoder_jupyter.pipeline.retrieval import known_words_filter, query_rewriting
-from exploracoder_jupyter.pipeline.solving import generated_inputs, judgement_parsing, user_check
-from exploracoder_jupyter.protocol.engine_messages import decode_to_engine
-from exploracoder_jupyter.text import characters, fenced_blocks, folder_files, html_tree, thinking_removal, tokenizer
-from exploracoder_jupyter.text import file_chunks as soup_chunks
-from exploracoder_jupyter.text.terminal_text import apply_carriage_returns, strip_ansi
-from exploracoder_jupyter.trace import CellView, Redactor, render
-from exploracoder_jupyter.trace.cells import escaped_text as notebook_text
-from exploracoder_jupyter.trace.comparing import execution_comparison
-from exploracoder_jupyter.trace.comparing.text_normalization import normalize
-from exploracoder_jupyter.trace.module_distributions import imported_modules, unconditional_imports
-from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.sanitizing.markup_sanitizer import safe_html, safe_latex, safe_markdown
-from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
-from exploracoder_jupyter.trace.sanitizing.svg_sanitizer import safe_svg
-from exploracoder_jupyter.web import query_sanitizer as web_queries
-from exploracoder_jupyter.web.reading import page_sections as web_sections
+from exploracoder_jupyter.pipeline.prompting import (
+    replies as reply_fragments,
+)
+from exploracoder_jupyter.pipeline.prompting import (
+    replies as reply_parsing,
+)
+from exploracoder_jupyter.pipeline.retrieval import lookups, queries
+from exploracoder_jupyter.pipeline.solving import correctness_testing, user_check
+from exploracoder_jupyter.protocol.messages import decode_to_engine
+from exploracoder_jupyter.text import (
+    characters,
+    files,
+    html,
+    tokenizer,
+)
+from exploracoder_jupyter.text import files as soup_chunks
+from exploracoder_jupyter.text import (
+    replies as fenced_blocks,
+)
+from exploracoder_jupyter.text import (
+    replies as thinking_removal,
+)
+from exploracoder_jupyter.text.characters import apply_carriage_returns, strip_ansi
+from exploracoder_jupyter.trace import CellView, Redactor, comparison, render
+from exploracoder_jupyter.trace import markdown as notebook_text
+from exploracoder_jupyter.trace.markup_sanitizer import safe_html, safe_latex, safe_markdown
+from exploracoder_jupyter.trace.output_sanitizer import safe_svg, sanitize
+from exploracoder_jupyter.trace.reading import executions, imported_modules, unconditional_imports
+from exploracoder_jupyter.trace.text_normalization import normalize
+from exploracoder_jupyter.web import reading as web_sections
+from exploracoder_jupyter.web import search as web_queries
 from tests.unit.factories import complete_events, recorded
 from tests.unit.sampling import sampled
 from tests.unit.texts import HARD, few, texts
@@ -180,9 +179,9 @@ def of_pairs(text):
     one, failed = seen(text)
     other = Experience(one.subtask, Candidate("1.9", "1", "x"), Observation("ok", text=f"{text} 'a' 1.5 True"))
     return (
-        result_agreement.outputs_agree(one, other),
-        result_agreement.outputs_agree(other, one),
-        candidate_selection.select([one, other, failed], [text]),
+        selection.outputs_agree(one, other),
+        selection.outputs_agree(other, one),
+        selection.select([one, other, failed], [text]),
     )
 
 
@@ -190,56 +189,54 @@ def of_a_run(text):
     """What is asked of everything that a run knows."""
     run = a_run(ScriptedModel([text]), knowledge=FewApis([*MATH, documented(text)], readme=text))
     good, failed = seen(text)
-    similar_apis.add_suggestions(run, failed.observation)
-    query_rewriting.error_query(run, failed)
-    query_rewriting.web_query(run, failed)
-    known_words_filter.filter_queries(run, [text])
-    known_words_filter.find_known_names(run, text)
+    lookups.add_suggestions(run, failed.observation)
+    queries.error_query(run, failed)
+    queries.web_query(run, failed)
+    queries.filter_queries(run, [text])
+    queries.find_known_names(run, text)
     distinct_failures([good, failed])
     return [
-        privacy_filter.redact_experience(item, level)
-        for item in (good, failed)
-        for level in ("values", "schema", "none")
+        observations.redact_experience(item, level) for item in (good, failed) for level in ("values", "schema", "none")
     ]
 
 
 def of_documents(text):
     apis, passages = [documented(text)], [found(text)]
     return (
-        passage_packing.pack(apis, passages, 500),
-        passage_packing.api_table(apis),
-        api_description.describe_in_full(apis[0], 300),
+        documentation.pack(apis, passages, 500),
+        documentation.api_table(apis),
+        documentation.describe_in_full(apis[0], 300),
     )
 
 
 def of_code(text):
     return (
         fingerprint(text),
-        called_apis.find_called_names(text),
-        called_apis.find_called_apis(text, FewApis(MATH), before=[text]),
-        dependency_slice.unbound_names(text),
-        dependency_slice.same_statements(text, text),
-        dependency_slice.slice_dependencies(seen(text)),
+        code_analysis.find_called_names(text),
+        code_analysis.find_called_apis(text, FewApis(MATH), before=[text]),
+        code_analysis.unbound_names(text),
+        code_analysis.same_statements(text, text),
+        code_analysis.slice_dependencies(seen(text)),
     )
 
 
 def of_test_inputs(text):
-    clean = generated_inputs.strip_assertions(text)
-    return clean and generated_inputs.display_last_value(clean)
+    clean = correctness_testing.strip_assertions(text)
+    return clean and correctness_testing.display_last_value(clean)
 
 
 PIPELINE = {
     "agreement": of_pairs,
-    "information": each(result_agreement.is_informative, result_agreement.strip_addresses),
+    "information": each(selection.is_informative, selection.strip_addresses),
     "code": of_code,
     "knowledge": of_a_run,
     "documents": of_documents,
-    "formatted": lambda text: [observation_text.format_cells(seen(text), most) for most in (100, 10_000)],
+    "formatted": lambda text: [observations.format_cells(seen(text), most) for most in (100, 10_000)],
     "quoted": each(
-        quoting.quote,
-        prompt_templates.strip_lookup_offer,
-        api_description.strip_whitespace,
-        partial(observation_text.shorten, most=9),
+        documentation.quote,
+        requests.strip_lookup_offer,
+        documentation.strip_whitespace,
+        partial(observations.shorten, most=9),
     ),
     "markdown": each(
         fenced_blocks.blocks,
@@ -251,10 +248,10 @@ PIPELINE = {
     ),
     "code of a reply": each(
         reply_parsing.parse_code,
-        tool_call_text.parse_code_without_calls,
-        tool_call_text.pending_calls,
-        tool_call_text.parse_argument,
-        tool_call_text.parse_calls,
+        lookup_notation.parse_code_without_calls,
+        lookup_notation.pending_calls,
+        lookup_notation.parse_argument,
+        lookup_notation.parse_calls,
     ),
     "structured replies": each(
         *(
@@ -264,11 +261,11 @@ PIPELINE = {
                 reply_parsing.SearchingPlanReply,
                 reply_parsing.PlannersReply,
                 reply_parsing.RevisingReply,
-                generated_inputs.InventReply,
+                correctness_testing.InventReply,
             )
         )
     ),
-    "rulings": each(lambda text: judgement_parsing.parse_judgement(text, ["t1", "t2"])),
+    "rulings": each(lambda text: correctness_testing.parse_judgement(text, ["t1", "t2"])),
     "test inputs": each(of_test_inputs),
     "checks": each(
         lambda text: user_check.check_code(Task("x", ("m",), check=text, solution_name="f")),
@@ -296,7 +293,7 @@ KNOWLEDGE = {
     "documents": of_documents_read,
     "search": of_an_index,
     "docstrings": each(
-        docstring_sections.parse_docstring,
+        docstrings.parse_docstring,
         parse_declaration,
         parsed_calls.parse_signature,
         lambda text: list(api_texts.see_also_entries(text)),
@@ -313,12 +310,12 @@ KNOWLEDGE = {
             partial(lambda text, name: list(soup_chunks.split_file(name, text)), name=name)
             for name in ("a.py", "a.md", "a.ipynb")
         ),
-        lambda text: folder_files.parse_gitignore(text).check_file("a/b.py"),
-        lambda text: secret_literals.redact(text, str, secret_literals.find_secret_literals(text)),
+        lambda text: files.parse_gitignore(text).check_file("a/b.py"),
+        lambda text: redaction.redact(text, str, redaction.find_secret_literals(text)),
         parse_valid_python,
     ),
     "the web": each(
-        lambda text: web_sections.extract_sections(html_tree.parse_html(text)),
+        lambda text: web_sections.extract_sections(html.parse_html(text)),
         web_sections.split_markdown,
         web_queries.sanitize_query,
         lambda text: Protego.parse(text).can_fetch("https://x.example/x", "exploracoder-jupyter"),
@@ -345,7 +342,7 @@ def of_the_offline_model(text):
     )
     model = OfflineModel(FewApis(MATH))
     for step, inputs in every:
-        request = ModelRequest(step, inputs, prompt_templates.render(step, inputs), Sampling(n=2), "1", None)
+        request = ModelRequest(step, inputs, requests.render(step, inputs), Sampling(n=2), "1", None)
         anyio.run(replied, model, request)
 
 
@@ -365,8 +362,8 @@ MODELS = {
     "values in a task": each(
         offline_values.find_values, offline_values.find_targets, offline_values.mask_literals,
         offline_values.evaluate_literal,
-        offline_words.content_stems, task_goal.find_callables, partial(split_clauses, limit=4),
-        lambda text: result_conversions.find_conversions(text, text),
+        offline_words.content_stems, goals.find_callables, partial(split_clauses, limit=4),
+        lambda text: drafts.find_conversions(text, text),
         lambda text: offline_state.prune(text, ["x"]),
     ),
     "tool calls": each(
@@ -434,12 +431,12 @@ def of_comparisons(text):
     ok, failed = (item.observation for item in seen(text))
     outputs = ({"output_type": "stream", "name": "stdout", "text": text}, *sanitize([rich(text)]))
     one, other = (
-        execution_comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
-        execution_comparison.comparable_result(failed, day=day),
+        comparison.comparable_result(replace(ok, outputs=outputs), day=day, code=text),
+        comparison.comparable_result(failed, day=day),
     )
     return (
-        execution_comparison.compare_with_record(one, [other, one]),
-        execution_comparison.describe_difference(one, other),
+        comparison.compare_with_record(one, [other, one]),
+        comparison.describe_difference(one, other),
         normalize(text, day=day),
     )
 
@@ -464,8 +461,8 @@ SHOWN = {
     "programs": each(
         lambda text: to_plain_python(text, shows_last=True), compiles, lambda text: code_html(text, "x"),
         highlight_python,
-        generated_html, lambda text: solution_script.needed_files(text, Path(), ()),
-        lambda text: solution_script.needed_variables(text, ()),
+        generated_html, lambda text: script.needed_files(text, Path(), ()),
+        lambda text: script.needed_variables(text, ()),
     ),
     "lines": each(options_line, lambda text: search_line(text, None), decode_line),
 }  # fmt: skip

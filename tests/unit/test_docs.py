@@ -13,10 +13,10 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from exploracoder_jupyter.cli.argument_parser import build_parser
-from exploracoder_jupyter.cli.json_schemas import result_schemas
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.cli.json_results import result_schemas
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.events import Event
-from exploracoder_jupyter.ipython_extension.magic_line_parser import help_text, parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import help_text, parse_magic_line
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
 from exploracoder_jupyter.ipython_extension.tab_completion import COMMANDS
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration, Retrieval
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     ErrorInfo,

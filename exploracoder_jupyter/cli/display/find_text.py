@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from exploracoder_jupyter.cli.display.standard_streams import print_note, print_result, write_line
-from exploracoder_jupyter.core.message_formatting import one_line, plural
-from exploracoder_jupyter.text.terminal_text import printable
+from exploracoder_jupyter.cli.output import print_note, print_result, write_line
+from exploracoder_jupyter.core.messages import one_line, plural
+from exploracoder_jupyter.text.characters import printable
 
 Row = Mapping[str, Any]
 """The object of `find --json`, or a part of it."""

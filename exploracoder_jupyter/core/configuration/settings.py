@@ -1,7 +1,7 @@
 """The table of settings. Validation, options, `%config` traits, help, completion and docs are computed from it.
 
 Each section has a module of its own. A field's type, default and annotations say everything about a setting.
-`core.configuration.settings_sources.resolve` reads and validates values; the pipeline receives a `Settings` and never
+`core.configuration.sources.resolve` reads and validates values; the pipeline receives a `Settings` and never
 reads a file or `os.environ`. Keys are not settings. Light: `%load_ext` imports this module, so it must not import
 pydantic.
 """
@@ -11,13 +11,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, get_args
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget, Prices
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import (
+    Budget,
+    Endpoint,
+    Exploration,
+    History,
+    Prices,
+    Retrieval,
+    Sandbox,
+    View,
+)
 from exploracoder_jupyter.core.configuration.setting_annotations import Option, Section, Setting
-from exploracoder_jupyter.core.configuration.view_settings import History, View
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Web
+from exploracoder_jupyter.core.configuration.sections import Web
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 

@@ -1,12 +1,11 @@
 """The state of a run: one pure fold over its records, from which every view of the run is rendered.
 
-`state` has the data, `event_reducer` computes them from the records, `run_wording` words them for people, and
-`run_ending` adds what only the process that started the run knows of its end. Cells, trace, panel, sidebar, terminal,
-history and summary are rendered from a `RunState` alone.
+`state` has the data, `event_reducer` computes them from the records and adds what only the process that started the run
+knows of its end, and `run_wording` words them for people. Cells, trace, panel, sidebar, terminal, history and summary
+are rendered from a `RunState` alone.
 """
 
-from exploracoder_jupyter.core.run_state.event_reducer import fold, fold_all
-from exploracoder_jupyter.core.run_state.run_ending import with_failure, with_summary
+from exploracoder_jupyter.core.run_state.event_reducer import fold, fold_all, with_failure, with_summary
 from exploracoder_jupyter.core.run_state.state import (
     SOLUTION,
     Attempt,

@@ -1,7 +1,5 @@
-"""Computes the state of a run as a pure fold over its records.
-
-The fold is lenient: an event about an unknown subtask or candidate creates it or is ignored, so that a journal with
-gaps still opens.
+"""Adds to a state what the process that started the run knows of its end: the engine's summary, or why it broke
+off.
 """
 
 from __future__ import annotations
@@ -9,11 +7,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
+from typing import get_args
+
+from pydantic import JsonValue
 
 from exploracoder_jupyter.core import events
+from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state.run_wording import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
-from exploracoder_jupyter.core.types import InventedInput, Selection, Subtask, Usage
+from exploracoder_jupyter.core.types import InventedInput, Outcome, Selection, Solution, Subtask, Usage, Verdict
+
+# Computes the state of a run as a pure fold over its records.
+#
+# The fold is lenient: an event about an unknown subtask or candidate creates it or is ignored, so that a journal
+# with gaps still opens.
 
 PLAN = "plan"
 """Subject of a search made for the plan."""
@@ -235,3 +242,25 @@ def _with_notice(state: RunState, notice: events.Notice) -> RunState:
         return replace(state, opening_notices=(*state.opening_notices, notice))
     section = _section_with_id(state, state.current)
     return _with_section(state, replace(section, notices=(*section.notices, notice)))
+
+
+def with_summary(state: RunState, summary: Mapping[str, JsonValue]) -> RunState:
+    """Return the state after the engine's summary: with the path of the trace, and the verdict if no record has it."""
+    state = replace(state, trace=str(summary.get("trace") or "") or state.trace)
+    outcome = next((outcome for outcome in get_args(Outcome) if outcome == summary.get("status")), None)
+    if state.finished or outcome is None:
+        return state
+    code, verdict = summary.get("solution"), Verdict(outcome, str(summary.get("reason") or ""))
+    solution = Solution(code, "") if isinstance(code, str) else None
+    return close(replace(state, finished=RunFinished(verdict, solution, state.spent)))
+
+
+def with_failure(state: RunState, reason: str, *, at: float, stopped: bool = False) -> RunState:
+    """Return the state of a run that could not be started, or that broke off `at` this time.
+
+    `stopped` is set if the user stopped it. The reason names the trace if there is one.
+    """
+    if state.trace and state.trace not in reason:
+        reason = f"{reason} The results so far are in {state.trace}; --resume continues from there."
+    ended = close(replace(state, now=state.now if state.finished else at))
+    return replace(ended, failure=reason, activity=reason, stopped=stopped)

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exploracoder_jupyter.core import events
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.exploration_settings import EXPLORE
+from exploracoder_jupyter.core.configuration.sections import EXPLORE, OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
-from exploracoder_jupyter.core.message_formatting import describe_tokens, describe_tries, one_line, plural
+from exploracoder_jupyter.core.messages import describe_tokens, describe_tries, one_line, plural
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, RunState, Section
 from exploracoder_jupyter.core.types import Outcome
 

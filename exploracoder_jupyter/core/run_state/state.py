@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from exploracoder_jupyter.core import events
-from exploracoder_jupyter.core.configuration.exploration_settings import ADAPTIVE, EFFORTS, EXPLORE
+from exploracoder_jupyter.core.configuration.sections import ADAPTIVE, EFFORTS, EXPLORE
 from exploracoder_jupyter.core.types import (
     ApiDoc,
     Candidate,

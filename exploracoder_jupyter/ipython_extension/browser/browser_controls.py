@@ -21,14 +21,11 @@ from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.earlier_runs import list_runs, trace_views
-from exploracoder_jupyter.ipython_extension.browser.form_requests import FormRequests
+from exploracoder_jupyter.ipython_extension.browser.page_requests import FormRequests, list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
-from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
-from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
-from exploracoder_jupyter.ipython_extension.running.followed_run import Run
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
-from exploracoder_jupyter.ipython_extension.running.manual_steering import RunControl, apply_control
+from exploracoder_jupyter.ipython_extension.running.engine import export_trace
+from exploracoder_jupyter.ipython_extension.running.runs import Run, RunControl, Runs, apply_control
+from exploracoder_jupyter.ipython_extension.user_variables import ReplacedVariables
 from exploracoder_jupyter.protocol import browser_messages, form_messages
 
 HANDSHAKE_SECONDS = 0.5

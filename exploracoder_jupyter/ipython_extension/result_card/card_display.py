@@ -19,10 +19,10 @@ from IPython.display import DisplayHandle, display
 
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, cost, headline
-from exploracoder_jupyter.ipython_extension.replaced_variables import describe_replacement
-from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
+from exploracoder_jupyter.ipython_extension.result_card.card import card_bundle
+from exploracoder_jupyter.ipython_extension.user_variables import describe_replacement
 from exploracoder_jupyter.protocol.browser_messages import ReplacedVariable
-from exploracoder_jupyter.text.terminal_text import without_controls
+from exploracoder_jupyter.text.characters import without_controls
 
 _ACCEPT = "To start as planned: %explora accept."
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
+from exploracoder_jupyter.core.configuration.sources import recorded_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.trace_peek import REPLAYED_SUFFIX, read_facts
+from exploracoder_jupyter.core.history import REPLAYED_SUFFIX, read_facts
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.core.configuration.settings_sources import Layer
-    from exploracoder_jupyter.ipython_extension.magic_line_parser import Call
+    from exploracoder_jupyter.core.configuration.sources import Layer
+    from exploracoder_jupyter.ipython_extension.magic_line import Call
 
 _MAX_BYTES = 300_000
 """Bytes of a trace to read: task and settings are at one end of a trace, and in one of the first lines of a journal."""

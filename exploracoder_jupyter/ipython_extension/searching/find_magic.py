@@ -11,14 +11,17 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
-from exploracoder_jupyter.core.configuration.option_parser import OptionParser
-from exploracoder_jupyter.core.configuration.settings_sources import Layer, resolve
+from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParser
+from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.running.engine_relay import with_this_interpreter
+from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages, parse_found
-from exploracoder_jupyter.ipython_extension.searching.search_magic import LineProgress, OutputProgress, split_words
-from exploracoder_jupyter.ipython_extension.searching.search_process import run_command
+from exploracoder_jupyter.ipython_extension.searching.search_process import (
+    LineProgress,
+    OutputProgress,
+    run_command,
+    split_words,
+)
 
 _EXAMPLE = "For example: %explora find average colour of a picture"
 

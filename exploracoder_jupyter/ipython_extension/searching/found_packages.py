@@ -11,9 +11,8 @@ from typing import overload
 
 from pydantic import TypeAdapter
 
-from exploracoder_jupyter.core.message_formatting import one_line, plural
-from exploracoder_jupyter.text.markup_escaping import escape_html
-from exploracoder_jupyter.text.terminal_text import printable
+from exploracoder_jupyter.core.messages import one_line, plural
+from exploracoder_jupyter.text.characters import escape_html, printable
 
 _MAX_LINE = 160
 _STYLE = (

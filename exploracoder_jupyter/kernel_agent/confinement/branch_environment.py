@@ -10,8 +10,8 @@ import shutil
 import sys
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import child_processes, landlock, namespaces
-from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls, namespaces
+from exploracoder_jupyter.kernel_agent.confinement.file_copies import copy_tree
 
 _ENV_START, _ENV_END = 47, 48
 """Fields of `/proc/self/stat`, counted after the command's name (proc(5): 50 and 51)."""
@@ -50,7 +50,7 @@ def enter_view(order: dict[str, Any]) -> tuple[dict[str, str], int | None]:
     if order["level"] == "namespaces":
         namespaces.give_up_privileges()
     elif order["level"] == "landlock":
-        landlock.restrict(**order["landlock"])
+        linux_calls.restrict(**order["landlock"])
         namespaces.give_up_privileges()  # Landlock does not stop root from reading the environment of other processes
     return carried, proc
 
@@ -91,7 +91,7 @@ def use_own_folders(order: dict[str, Any]) -> None:
     if order["level"] == "open":
         return
     if order["level"] != "namespaces":
-        child_processes.adopt_orphans()
+        linux_calls.adopt_orphans()
         home = order["home"]
         os.environ.update(TMPDIR=f"{home}/tmp", IPYTHONDIR=f"{home}/ipython", MPLCONFIGDIR=f"{home}/matplotlib")
     if order["level"] == "landlock":  # libraries may write in what they take for the user's home

@@ -34,8 +34,8 @@ import struct
 from collections.abc import Collection
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import syscalls
-from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls
+from exploracoder_jupyter.kernel_agent.confinement.file_copies import copy_tree
 
 BRANCH_HOME = "/run/explora"
 """Path of a branch's own files. The path beside it is used while the next home is being set up."""
@@ -50,29 +50,29 @@ PRIVATE_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")
 _HOME_FOLDERS = ("up", "over", "work", "tmp", "shm", "ipython", "matplotlib", "k")
 _NOT_COPIED = ("k", "over")
 _NAMESPACES = (
-    syscalls.CLONE_NEWUSER
-    | syscalls.CLONE_NEWNS
-    | syscalls.CLONE_NEWPID
-    | syscalls.CLONE_NEWIPC
-    | syscalls.CLONE_NEWUTS
+    linux_calls.CLONE_NEWUSER
+    | linux_calls.CLONE_NEWNS
+    | linux_calls.CLONE_NEWPID
+    | linux_calls.CLONE_NEWIPC
+    | linux_calls.CLONE_NEWUTS
 )
-_MOUNT_FLAGS = syscalls.MS_NOSUID | syscalls.MS_NODEV
-_PROC_FLAGS = _MOUNT_FLAGS | syscalls.MS_NOEXEC
+_MOUNT_FLAGS = linux_calls.MS_NOSUID | linux_calls.MS_NODEV
+_PROC_FLAGS = _MOUNT_FLAGS | linux_calls.MS_NOEXEC
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _MASK = "/dev/null"
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 
 
 class _MountStep:
-    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.file_mounts.Mount`."""
+    """One mount of the plan, `[kind, source, target]`; see `kernels.sandbox.views.Mount`."""
 
     def __init__(self, kind: str, source: str, target: str) -> None:
         self.kind, self.source, self.target = kind, source, target
         shown = kind in ("bind", "device") and os.path.exists(source)
-        self.tree = syscalls.clone_tree(_MASK if kind == "null" else source) if shown or kind == "null" else None
+        self.tree = linux_calls.clone_tree(_MASK if kind == "null" else source) if shown or kind == "null" else None
         """A clone of the mount to show, from before anything is mounted over it."""
         named = _DEVICES if kind == "dev" else ()
-        self.devices = {name: syscalls.clone_tree(path) for name in named if os.path.exists(path := f"/dev/{name}")}
+        self.devices = {name: linux_calls.clone_tree(path) for name in named if os.path.exists(path := f"/dev/{name}")}
         """Clones of the devices that every program needs."""
 
 
@@ -83,7 +83,7 @@ def enter_namespaces(*, network: bool, proc: int | None = None, permit: int | No
     system call filter requires; the first generation needs neither.
     """
     uid, gid = os.getuid(), os.getgid()
-    syscalls.unshare(_NAMESPACES | (0 if network else syscalls.CLONE_NEWNET), permit)
+    linux_calls.unshare(_NAMESPACES | (0 if network else linux_calls.CLONE_NEWNET), permit)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         path = f"/proc/self/{name}" if proc is None else f"self/{name}"
         file = os.open(path, os.O_WRONLY | os.O_CLOEXEC, dir_fd=proc)
@@ -109,16 +109,16 @@ def build_view(order: dict[str, Any]) -> int | None:
     borrowed = [_MountStep("bind", path, path) for path in order["borrowed"]]
     proc, remaining = None, []
     if order["first"]:  # in this `/proc`, a process sees itself and nothing of the machine
-        proc = syscalls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
+        proc = linux_calls.detached_mount("proc", _PROC_FLAGS, {"subset": "pid", "hidepid": "ptraceable"})
         remaining = _cover_machine(order, borrowed)
     else:
         _renew_home(order)
     workdir = _ensure_exists(order["workdir"])
     if order["overlay"]:
         layers = f"lowerdir={_SNAPSHOT},upperdir={BRANCH_HOME}/up,workdir={BRANCH_HOME}/over,userxattr"
-        syscalls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
+        linux_calls.mount("overlay", workdir, "overlay", _MOUNT_FLAGS, layers)
     else:
-        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
+        linux_calls.attach(linux_calls.clone_tree(f"{BRANCH_HOME}/work"), workdir)
     for step in (*borrowed, *remaining):
         _mount_step(step)
     if order["first"]:  # except the home: no generation may write what later ones inherit
@@ -126,7 +126,7 @@ def build_view(order: dict[str, Any]) -> int | None:
         mounted = [target for kind, _, target in (*order["plan"], *order["after"]) if kind in ("tmpfs", "dev")]
         for mount_point in dict.fromkeys(["/run", *mounted]):
             if os.stat(mount_point).st_dev != home:
-                syscalls.make_read_only(mount_point, recursive=False)
+                linux_calls.make_read_only(mount_point, recursive=False)
     return proc
 
 
@@ -135,7 +135,7 @@ def give_up_privileges() -> None:
 
     Only root with CAP_SETFCAP can create a user namespace that maps root (Linux 5.12).
     """
-    syscalls.drop_capabilities(keep=1 << syscalls.CAP_SETFCAP if os.getuid() == 0 else 0)
+    linux_calls.drop_capabilities(keep=1 << linux_calls.CAP_SETFCAP if os.getuid() == 0 else 0)
 
 
 def _cover_machine(order: dict[str, Any], borrowed: list[_MountStep]) -> list[_MountStep]:
@@ -145,18 +145,18 @@ def _cover_machine(order: dict[str, Any], borrowed: list[_MountStep]) -> list[_M
     # writable for its owner.
     with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
         file.write("0")
-    syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    linux_calls.mount("", "/", flags=linux_calls.MS_REC | linux_calls.MS_PRIVATE)
     plan, after = ([_MountStep(*step) for step in order[name]] for name in ("plan", "after"))
-    snapshot = syscalls.clone_tree(order["lower"])
-    syscalls.make_read_only("/")
-    syscalls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
+    snapshot = linux_calls.clone_tree(order["lower"])
+    linux_calls.make_read_only("/")
+    linux_calls.mount("tmpfs", "/run", "tmpfs", _MOUNT_FLAGS, "size=1m,mode=755")
     for folder in (BRANCH_HOME, _NEXT_HOME, _SNAPSHOT, _SOURCE, _STACKED, _NOTHING):
         os.mkdir(folder, 0o700)
     for step in (*borrowed, *plan, *after):
         if step.kind == "bind" and step.tree is not None and not step.source.startswith("/run/"):
             step.tree = _through_overlay(step.source, step.tree)
-    syscalls.make_read_only(snapshot)
-    syscalls.attach(snapshot, _SNAPSHOT)
+    linux_calls.make_read_only(snapshot)
+    linux_calls.attach(snapshot, _SNAPSHOT)
     _mount_home(BRANCH_HOME, order["size"])
     for folder in (*_HOME_FOLDERS, *order["layers"].values()):
         os.mkdir(f"{BRANCH_HOME}/{folder}", 0o700)
@@ -176,18 +176,18 @@ def _through_overlay(path: str, tree: int) -> int:
     """
     folder, name = (path, "") if os.path.isdir(path) else os.path.split(path)
     try:
-        syscalls.attach(syscalls.clone_tree(folder), _SOURCE)
+        linux_calls.attach(linux_calls.clone_tree(folder), _SOURCE)
         try:
             if any(point.startswith(f"{_SOURCE}/") for _, _, point in _read_mounts()):
                 return tree
             layers = f"lowerdir={_SOURCE}:{_NOTHING}"
-            syscalls.mount("overlay", _STACKED, "overlay", _MOUNT_FLAGS | syscalls.MS_RDONLY, layers)
+            linux_calls.mount("overlay", _STACKED, "overlay", _MOUNT_FLAGS | linux_calls.MS_RDONLY, layers)
             try:
-                stacked = syscalls.clone_tree(os.path.join(_STACKED, name))
+                stacked = linux_calls.clone_tree(os.path.join(_STACKED, name))
             finally:
-                syscalls.unmount(_STACKED)
+                linux_calls.unmount(_STACKED)
         finally:
-            syscalls.unmount(_SOURCE)
+            linux_calls.unmount(_SOURCE)
     except OSError:
         return tree
     os.close(tree)
@@ -200,16 +200,16 @@ def _renew_home(order: dict[str, Any]) -> None:
     copy_tree(BRANCH_HOME, _NEXT_HOME, exclude=_NOT_COPIED)
     for name in _NOT_COPIED:
         os.mkdir(f"{_NEXT_HOME}/{name}", 0o700)
-    syscalls.mount(_NEXT_HOME, BRANCH_HOME, flags=syscalls.MS_MOVE)
-    syscalls.mount("proc", "/proc", "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
+    linux_calls.mount(_NEXT_HOME, BRANCH_HOME, flags=linux_calls.MS_MOVE)
+    linux_calls.mount("proc", "/proc", "proc", _PROC_FLAGS | linux_calls.MS_RDONLY)
     if os.path.isdir("/dev/pts"):
         _mount_terminals("/dev/pts")
     private = _private_folders(order["layers"])
-    shown = [(path, syscalls.clone_tree(path)) for path in _mounts_within(private, workdir=order["workdir"])]
+    shown = [(path, linux_calls.clone_tree(path)) for path in _mounts_within(private, workdir=order["workdir"])]
     for folder, name in private.items():
-        syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
+        linux_calls.attach(linux_calls.clone_tree(f"{BRANCH_HOME}/{name}"), folder)
     for path, tree in shown:
-        syscalls.attach(tree, _ensure_exists(path, like=tree))
+        linux_calls.attach(tree, _ensure_exists(path, like=tree))
 
 
 def _private_folders(layers: dict[str, str]) -> dict[str, str]:
@@ -248,27 +248,27 @@ def _unescape(path: str) -> str:
 
 
 def _mount_home(target: str, size: int) -> None:
-    syscalls.mount("tmpfs", target, "tmpfs", _MOUNT_FLAGS, f"size={size},mode=700")
+    linux_calls.mount("tmpfs", target, "tmpfs", _MOUNT_FLAGS, f"size={size},mode=700")
 
 
 def _mount_step(step: _MountStep) -> None:
     source, target = step.source, step.target
     match step.kind:
         case "tmpfs":
-            syscalls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
+            linux_calls.mount("tmpfs", _ensure_exists(target), "tmpfs", _MOUNT_FLAGS, source)
         case "null" if step.tree is not None:
-            syscalls.attach(step.tree, target)
+            linux_calls.attach(step.tree, target)
         case "folder":
             _ensure_exists(target)
         case "proc":
-            syscalls.mount("proc", target, "proc", _PROC_FLAGS | syscalls.MS_RDONLY)
+            linux_calls.mount("proc", target, "proc", _PROC_FLAGS | linux_calls.MS_RDONLY)
         case "dev":
             _make_devices(target, step.devices)
         case "home":
-            syscalls.attach(syscalls.clone_tree(f"{BRANCH_HOME}/{source}"), _ensure_exists(target))
+            linux_calls.attach(linux_calls.clone_tree(f"{BRANCH_HOME}/{source}"), _ensure_exists(target))
         case "bind" | "device" if step.tree is not None:
-            syscalls.make_read_only(step.tree, devices=step.kind == "device")
-            syscalls.attach(step.tree, _ensure_exists(target, like=step.tree))
+            linux_calls.make_read_only(step.tree, devices=step.kind == "device")
+            linux_calls.attach(step.tree, _ensure_exists(target, like=step.tree))
 
 
 def _ensure_exists(target: str, *, like: int | None = None) -> str:
@@ -284,9 +284,9 @@ def _ensure_exists(target: str, *, like: int | None = None) -> str:
 
 def _make_devices(folder: str, devices: dict[str, int]) -> None:
     """Mount a `/dev` with these devices."""
-    syscalls.mount("tmpfs", folder, "tmpfs", syscalls.MS_NOSUID, "size=1m,mode=755")
+    linux_calls.mount("tmpfs", folder, "tmpfs", linux_calls.MS_NOSUID, "size=1m,mode=755")
     for name, tree in devices.items():
-        syscalls.attach(tree, _ensure_exists(f"{folder}/{name}", like=tree))
+        linux_calls.attach(tree, _ensure_exists(f"{folder}/{name}", like=tree))
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{target}", f"{folder}/{name}")
     for name in ("shm", "pts"):
@@ -296,4 +296,6 @@ def _make_devices(folder: str, devices: dict[str, int]) -> None:
 
 
 def _mount_terminals(folder: str) -> None:
-    syscalls.mount("devpts", folder, "devpts", _PROC_FLAGS & ~syscalls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620")
+    linux_calls.mount(
+        "devpts", folder, "devpts", _PROC_FLAGS & ~linux_calls.MS_NODEV, "newinstance,ptmxmode=0666,mode=620"
+    )

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.confinement import landlock, namespaces
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls, namespaces
 
 _PLAN = [["dev", "", "/dev"], ["proc", "", "/proc"], ["home", "shm", "/dev/shm"], ["home", "tmp", "/tmp"]]
 
@@ -24,7 +24,7 @@ def probe_sandbox(folder: str) -> dict[str, Any]:
         os.makedirs(os.path.join(folder, name))
     overlay_failure = _failure_of(lambda: _test_generations(folder, overlay=True))
     copy_failure = overlay_failure and _failure_of(lambda: _test_generations(folder, overlay=False))
-    return {"namespaces": copy_failure, "overlay": not overlay_failure, "landlock": landlock.version()}
+    return {"namespaces": copy_failure, "overlay": not overlay_failure, "landlock": linux_calls.version()}
 
 
 def _test_generations(folder: str, *, overlay: bool) -> None:

@@ -17,7 +17,7 @@ import stat
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from exploracoder_jupyter.kernel_agent.forking import connection_peers
+from exploracoder_jupyter.kernel_agent.forking import fork_hazards
 
 MAX_COPIED_BYTES = 64 * 2**20
 """Bytes of open files that are copied into memory, in total for one process."""
@@ -120,7 +120,7 @@ class DescriptorReplacer:
         if stat.S_ISCHR(mode):
             return self._replace_device(descriptor)
         if stat.S_ISSOCK(mode):
-            return None, connection_peers.describe_lost_socket(descriptor.number)
+            return None, fork_hazards.describe_lost_socket(descriptor.number)
         if stat.S_ISFIFO(mode) and path.startswith("/"):
             return None, f"the pipe {path} is closed"
         if stat.S_ISFIFO(mode) and descriptor.status.st_ino not in self._internal_pipes:

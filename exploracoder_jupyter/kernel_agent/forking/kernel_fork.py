@@ -8,7 +8,7 @@ mappings are replaced by its own, and a new kernel application is built around t
     parent kernel --fork--> middle --fork--> branch         the middle process exits at once: no zombie is left
                               `--spawn--> reaper            first of the process namespace; ends with the engine
 
-A branch serves requests on its channel (`fork_channel`): `fork` creates another generation, an end of file ends it. A
+A branch serves requests on its channel (`process_fork`): `fork` creates another generation, an end of file ends it. A
 branch that is only forked and never runs anything (`serve` false) has no kernel and no second thread.
 """
 
@@ -28,16 +28,14 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Any, NoReturn
 
-from exploracoder_jupyter.kernel_agent.confinement import branch_environment, namespaces, resource_limits, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import branch_environment, linux_calls, namespaces, resource_limits
 from exploracoder_jupyter.kernel_agent.forking import (
-    fork_channel,
     fork_hazards,
+    inheritance,
     process_fork,
     rebuilt_kernel,
-    signing_key_removal,
 )
-from exploracoder_jupyter.kernel_agent.forking.inherited_descriptors import InheritedDescriptors
-from exploracoder_jupyter.kernel_agent.forking.inherited_mappings import make_private
+from exploracoder_jupyter.kernel_agent.forking.inheritance import InheritedDescriptors, make_private
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 _ORDER_SECONDS = 10
@@ -57,7 +55,7 @@ def fork(shell: Any, address: str) -> None:
 
     def run() -> None:
         try:
-            _fork(shell, lambda: fork_channel.connect(address))
+            _fork(shell, lambda: process_fork.connect(address))
         except OSError as error:
             refused.append(error)
 
@@ -101,7 +99,7 @@ def _latest_context(shell: Any) -> Context:
 def _serve_requests(shell: Any, channel: socket.socket) -> NoReturn:
     try:
         while True:
-            message, descriptors = fork_channel.receive(channel)
+            message, descriptors = process_fork.receive(channel)
             if message["ask"] == "fork" and descriptors:  # no descriptor: the limit is reached; the sender sees an end
                 _handle_fork_request(shell, channel, descriptors[0], message)
     finally:  # the channel is closed, or an error: a branch that no longer serves requests would never end
@@ -121,9 +119,9 @@ def _handle_fork_request(shell: Any, channel: socket.socket, descriptor: int, me
             refusal = {"error": f"{type(error).__name__}: {error}"}
         if refusal:  # answer in place of the child, after reading its order: unread data would reset the connection
             with contextlib.suppress(EOFError, OSError):
-                for given in fork_channel.receive(child_channel)[1]:
+                for given in process_fork.receive(child_channel)[1]:
                     os.close(given)
-            fork_channel.send_if_open(child_channel, refusal)
+            process_fork.send_if_open(child_channel, refusal)
 
 
 def _refusal_reason(shell: Any, channel: socket.socket, message: dict[str, Any]) -> dict[str, str] | None:
@@ -162,7 +160,7 @@ def _run_middle_process(
         rebuilt_kernel.close_own_descriptors(keep=[channel.fileno()])
         # Immediately, as until then the parent may move offsets.
         inherited = InheritedDescriptors.survey(keep=[channel.fileno()])
-        order, descriptors = fork_channel.receive(channel)
+        order, descriptors = process_fork.receive(channel)
         channel.settimeout(None)
         received = dict(zip(order["given"], descriptors, strict=True))
         reaper = _enter_namespaces(order, received, inherited)
@@ -173,7 +171,7 @@ def _run_middle_process(
         _run_branch(shell, order, channel, inherited, reaper, received.get("filter"), gc_enabled)
     except BaseException:
         if channel is not None:
-            fork_channel.send_if_open(channel, {"error": traceback.format_exc(limit=-3).strip()})
+            process_fork.send_if_open(channel, {"error": traceback.format_exc(limit=-3).strip()})
     finally:
         os._exit(1)
 
@@ -223,7 +221,7 @@ def _run_branch(
     (gc.enable if gc_enabled else gc.disable)()
     if order["first"]:  # prepare what all later generations inherit
         if order["level"] != "open":
-            signing_key_removal.erase_keys(shell.kernel.parent)
+            inheritance.erase_keys(shell.kernel.parent)
         if order["environ"] is not None:
             branch_environment.clean_environment(order["environ"])
         if order["output"] is not None:
@@ -234,12 +232,12 @@ def _run_branch(
     if order["level"] != "open":
         resource_limits.apply(order["limits"])
     if syscall_filter is not None:
-        syscalls.install_filter(syscall_filter)
+        linux_calls.install_filter(syscall_filter)
         os.close(syscall_filter)
     returned = [descriptor for descriptor in (reaper, proc) if descriptor is not None]
     app = rebuilt_kernel.build_application(shell, order["connection"]) if order["serve"] else None
     loaded = fork_hazards.risky_libraries_in(sys.modules)
-    fork_channel.send(channel, {"ready": True, "notes": notes, "loaded": loaded}, returned)
+    process_fork.send(channel, {"ready": True, "notes": notes, "loaded": loaded}, returned)
     for descriptor in returned:
         os.close(descriptor)
     if app is None:

@@ -23,7 +23,7 @@ import zmq
 from traitlets.config import Config
 from zmq.utils import garbage
 
-from exploracoder_jupyter.kernel_agent.forking.open_connections import descriptor_targets
+from exploracoder_jupyter.kernel_agent.forking.fork_hazards import descriptor_targets
 
 _UNCOLLECTED: list[object] = []
 """Objects that must never be garbage-collected."""

@@ -10,7 +10,7 @@ import time
 from importlib import metadata
 
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import metadata_field, normalize_name
-from exploracoder_jupyter.kernel_agent.introspection.public_files import PACKAGER
+from exploracoder_jupyter.kernel_agent.introspection.public_names import PACKAGER
 
 
 def describe_environment() -> dict[str, str | list[str]]:

@@ -7,7 +7,7 @@ distribution) and `guides`.
 
 A library may be named by distribution or by import name, in any spelling that packaging tools accept; submodules and
 the standard library are included. `stamp` changes with the code of libraries that are not installed from a wheel.
-The answer stays valid while each path in `rests` has the state given there (`file_fingerprints`); if `rests` is empty,
+The answer stays valid while each path in `rests` has the state given there (`locations`); if `rests` is empty,
 the validity is unknown.
 """
 
@@ -26,15 +26,17 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import TREE, fingerprints, import_environment
-from exploracoder_jupyter.kernel_agent.introspection.module_locations import (
+from exploracoder_jupyter.kernel_agent.introspection.api_walk import stub_path
+from exploracoder_jupyter.kernel_agent.introspection.locations import (
     STUBS,
+    TREE,
     find_spec,
+    fingerprints,
+    import_environment,
     is_namespace,
     module_origin,
+    shipped_documents,
 )
-from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
-from exploracoder_jupyter.kernel_agent.introspection.stub_walk import stub_path
 
 NOT_LIBRARIES = re.compile(r"^(__editable__.*|.*__mypyc|_.*|tests?|docs?|examples?|setup|licenses?)$")
 

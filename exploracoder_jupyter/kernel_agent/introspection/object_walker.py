@@ -1,41 +1,188 @@
-"""Finds the public objects of a library, breadth first over its modules and classes.
-
-An object has one row however many paths reach it: the shortest of its best public paths names it, the others are its
-aliases. Paths listed as public are best (`public_names`), then unlisted but documented ones, then those only returned
-by calls or mentioned in documentation (`related_types`). If the `__all__` of a package names submodules, its other
-submodules are private, unless they have an `__all__` or documentation mentions them. Everything that touches the
-library is guarded: its code may print, exit, hang, warn or provide any attribute.
+"""Finds the public objects of a library, breadth first over its modules and classes, and what users meet without
+importing.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import pkgutil
+import re
 import sys
 import time
 import types
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.introspection.api_catalogue import Catalogue
-from exploracoder_jupyter.kernel_agent.introspection.api_row import (
+from exploracoder_jupyter.kernel_agent.introspection.api_rows import (
     INTERNAL,
     LISTED,
     RELATED,
     UNLISTED,
+    Catalogue,
+    PublicObject,
+    definition_path,
     documentation,
     is_class,
     is_module,
+    is_public_path,
     safe_getattr,
     string_attribute,
 )
-from exploracoder_jupyter.kernel_agent.introspection.class_members import functional_forms, members
-from exploracoder_jupyter.kernel_agent.introspection.module_locations import packages_without_init
-from exploracoder_jupyter.kernel_agent.introspection.public_names import SKIPPED_MODULES, Scope, looks_public
-from exploracoder_jupyter.kernel_agent.introspection.related_types import mentioned_paths, returned_classes
-from exploracoder_jupyter.kernel_agent.reporting.call_guards import attempt, time_limit
+from exploracoder_jupyter.kernel_agent.introspection.locations import packages_without_init
+from exploracoder_jupyter.kernel_agent.introspection.public_names import (
+    SKIPPED_MODULES,
+    Scope,
+    looks_public,
+    type_checking_imports,
+)
+from exploracoder_jupyter.kernel_agent.reporting.bounded_output import attempt, time_limit
+
+# Lists the public members of a class: its own, inherited ones, and those that instances provide dynamically.
+
+MAX_TABLE_SIZE = 1_000
+
+
+class Member(NamedTuple):
+    """A public name of a class."""
+
+    name: str
+    value: Any
+    kind: str
+    defining_class: Any
+    """The class that defines it: the same class, or a base class."""
+    bound: bool = False
+    """Whether it is a function whose first parameter is supplied by the call."""
+
+
+def members(owner: Any, scope: Scope) -> Iterator[Member]:
+    """Yield what users reach through a class and its instances; from foreign base classes only documented methods."""
+    mro = type.mro(owner) if type(owner) is type else list(owner.__mro__)
+    seen: set[str] = set()
+    for defining_class in mro:
+        if defining_class is object:
+            continue
+        is_own = scope.defines(defining_class)
+        for name in list(defining_class.__dict__):
+            if isinstance(name, str) and name.isidentifier() and not name.startswith("_") and name not in seen:
+                seen.add(name)
+                found = _member(defining_class, owner, name, scope)
+                if found and (is_own or (found.kind == "method" and documentation(found.value))):
+                    yield found
+
+
+def functional_forms(owner: Any) -> Iterator[tuple[str, Any]]:
+    """Yield names by which instances create objects of other classes: `pipe.map(...)` for `Mapper(pipe, ...)`.
+
+    Such a class has a table of factories by name, and provides these names through `__getattr__`.
+    """
+    own = owner.__dict__
+    if "__getattr__" not in own and "__getattr__" not in type(owner).__dict__:
+        return
+    for table in list(own.values()):
+        if type(table) is dict and len(table) <= MAX_TABLE_SIZE:
+            for name, factory in list(table.items()):
+                created = _created_class(factory)
+                if isinstance(name, str) and name.isidentifier() and created is not None:
+                    yield name, created
+
+
+def _member(defining_class: Any, owner: Any, name: str, scope: Scope) -> Member | None:
+    definition = defining_class.__dict__[name]
+    if isinstance(definition, (staticmethod, classmethod)):
+        return Member(name, definition.__func__, "method", defining_class, isinstance(definition, classmethod))
+    if inspect.isroutine(definition) and callable(definition):
+        return Member(name, definition, "method", defining_class, inspect.isfunction(definition))
+    if isinstance(definition, property) or inspect.isdatadescriptor(definition):
+        return Member(name, definition, "property", defining_class)
+    value = safe_getattr(owner, name)
+    if is_class(value):
+        return Member(name, value, "class", defining_class) if scope.defines(value) else None
+    if callable(value):
+        shown = value if string_attribute(value, "__doc__") else definition
+        return Member(name, shown, "method", defining_class, inspect.isfunction(shown))
+    return Member(name, definition, "property", defining_class) if hasattr(type(definition), "__get__") else None
+
+
+def _created_class(factory: Any) -> Any:
+    if is_class(factory):
+        return factory
+    if isinstance(factory, functools.partial):
+        return next((argument for argument in (factory.func, *factory.args) if is_class(argument)), None)
+    wrapped = safe_getattr(factory, "__wrapped__")
+    return wrapped if is_class(wrapped) else None
+
+
+# Finds objects of a library that users meet without importing them.
+#
+# These are the types that its calls return, and the paths that its documentation mentions.
+
+RETURNS_SECTION = re.compile(r"^Returns\n-+\n(.*)|^:rtype:(.*)", re.MULTILINE)
+WORD = re.compile(r"[A-Za-z]\w+")
+
+
+def mentioned_paths(docs: Iterable[str], scope: Scope) -> list[str]:
+    """Return the library's public dotted paths that these texts mention, most frequent first."""
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(scope.top_level_names)))})(?:\.[A-Za-z]\w*)+")
+    counts = Counter(path for doc in docs for path in set(pattern.findall(doc)))
+    return sorted((path for path in counts if is_public_path(path)), key=lambda path: (-counts[path], path))
+
+
+def returned_classes(
+    objects: Sequence[PublicObject], scope: Scope, load: Callable[[str], types.ModuleType | None]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the library's classes that these APIs declare to return, each with a public path.
+
+    Includes their base classes if a package re-exports them. `load` imports the modules that define the classes.
+    """
+    names: set[str] = set()
+    for found in objects:
+        sections = ("".join(groups) for groups in RETURNS_SECTION.findall(found.doc))
+        names.update(word for text in (found.call.returns, *sections) for word in WORD.findall(text))
+    sources = {string_attribute(found.value, "__module__") for found in objects if not is_class(found.value)}
+    files = {string_attribute(sys.modules.get(source or ""), "__file__") or "" for source in sources}
+    imported = [item for file in files for item in type_checking_imports(file).items() if item[0] in names]
+    for module in sorted({module for _, module in imported if scope.contains(module) and is_public_path(module)}):
+        load(module)
+    public_classes = _public_classes(scope)
+    counts = Counter(cls.__name__ for cls, _ in public_classes.values())
+    for cls, path in sorted(public_classes.values(), key=lambda entry: str(entry[0].__name__)):
+        if cls.__name__ in names and counts[cls.__name__] == 1:
+            yield path, cls
+            bases = [public_classes[id(base)] for base in cls.__mro__[1:] if id(base) in public_classes]
+            yield from ((outer, base) for base, outer in bases if outer != definition_path(base))
+
+
+def _public_classes(scope: Scope) -> dict[int, tuple[Any, str]]:
+    """Map the identity of the library's classes in loaded modules to the class and its shortest public path.
+
+    Only paths through the defining module or a package around it count: other modules import the class for their own
+    use.
+    """
+    found: dict[int, tuple[Any, str]] = {}
+    for module_name, module in list(sys.modules.items()):
+        if not scope.contains(module_name) or not is_public_path(module_name):
+            continue
+        for name, value in list((safe_getattr(module, "__dict__") or {}).items()):
+            if not is_class(value) or name.startswith("_") or string_attribute(value, "__name__") != name:
+                continue
+            path = f"{module_name}.{name}"
+            if f"{value.__module__}.".startswith(f"{module_name}."):
+                known = found.get(id(value), (value, path))[1]
+                found[id(value)] = (value, min(path, known, key=lambda candidate: (candidate.count("."), candidate)))
+    return found
+
+
+# Finds the public objects of a library, breadth first over its modules and classes.
+#
+# An object has one row however many paths reach it: the shortest of its best public paths names it, the others are
+# its aliases. Paths listed as public are best (`public_names`), then unlisted but documented ones, then those only
+# returned by calls or mentioned in documentation (`object_walker`). If the `__all__` of a package names submodules,
+# its other submodules are private, unless they have an `__all__` or documentation mentions them. Everything that
+# touches the library is guarded: its code may print, exit, hang, warn or provide any attribute.
 
 MAX_DEPTH = 7
 MAX_OBJECTS = 40_000

@@ -1,9 +1,4 @@
-"""Decides which values belong to a library, and which of a module's names are meant for users.
-
-`__all__` lists what is public; without it, public is what the library itself defines without a leading underscore.
-Names missing from `__all__` are *unlisted*: they are public if documented and defined right there, or re-exported by a
-package, because such lists are often incomplete.
-"""
+"""Which files are public, which values belong to a library, and which of a module's names are public."""
 
 from __future__ import annotations
 
@@ -11,19 +6,66 @@ import ast
 import inspect
 import os
 import re
+import site
+import sysconfig
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import distributions
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.api_row import (
+from exploracoder_jupyter.kernel_agent.introspection.api_rows import (
     documentation,
     is_class,
     is_module,
     safe_getattr,
     string_attribute,
 )
+
+# Decides whether a file belongs to a publicly available library: the standard library, or installed from an index.
+#
+# Everything else counts as the user's own: the working directory and other folders on the import path, editable
+# installations, and what was installed from a folder or a repository (which PEP 610 metadata records).
+
+PACKAGER = "conda"
+"""It builds every package from a folder, which its metadata records."""
+
+
+def is_public(file: str) -> bool:
+    """Return whether the file is publicly available, as far as its real location shows."""
+    real = os.path.realpath(file)
+    for folder in _folders(("purelib", "platlib")):
+        if real.startswith(folder + os.sep):
+            return _from_index(folder, os.path.relpath(real, folder).split(os.sep)[0])
+    return any(real.startswith(folder + os.sep) for folder in _folders(("stdlib", "platstdlib")))
+
+
+@cache
+def _folders(kinds: Sequence[str]) -> Sequence[str]:
+    """Return this interpreter's module folders of these kinds, including system-wide and per-user site packages."""
+    found = [sysconfig.get_path(kind) for kind in kinds]
+    if "purelib" in kinds:
+        found += [*site.getsitepackages(), site.getusersitepackages()]
+    return sorted({os.path.realpath(folder) for folder in found}, key=len, reverse=True)
+
+
+@cache
+def _from_index(folder: str, top: str) -> bool:
+    """Whether no metadata says that the module or package of this file name comes from elsewhere than an index."""
+    for about in distributions(path=[folder]):
+        if about.read_text("direct_url.json") is not None and PACKAGER not in (about.read_text("INSTALLER") or ""):
+            files = (about.read_text("RECORD") or "").splitlines()
+            if any(line.split(",")[0].split("/")[0] == top for line in files):
+                return False
+    return True
+
+
+# Decides which values belong to a library, and which of a module's names are meant for users.
+#
+# `__all__` lists what is public; without it, public is what the library itself defines without a leading
+# underscore. Names missing from `__all__` are *unlisted*: they are public if documented and defined right there, or
+# re-exported by a package, because such lists are often incomplete.
 
 SKIPPED_MODULES = re.compile(
     r"_.*|.*_?tests?|test_.*|conftest|setup|versioneer|f2py|cli|scripts?|bench(marks?)?|examples?"

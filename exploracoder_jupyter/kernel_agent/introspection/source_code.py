@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from textwrap import dedent
 from typing import Any, NamedTuple
 
-from exploracoder_jupyter.kernel_agent.introspection import module_locations
-from exploracoder_jupyter.kernel_agent.introspection.public_files import is_public
+from exploracoder_jupyter.kernel_agent.introspection import locations
+from exploracoder_jupyter.kernel_agent.introspection.public_names import is_public
 
 INSTALLED = "# Installed, in "
 USER_OWN = "# The user's own, in "
@@ -136,7 +136,7 @@ class Search:
                 if not package:
                     self.specs[name] = find_spec(name)
                 elif within:
-                    self.specs[name] = module_locations.find_spec(name, list(within))
+                    self.specs[name] = locations.find_spec(name, list(within))
         return self.specs[name]
 
 

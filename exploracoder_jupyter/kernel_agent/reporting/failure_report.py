@@ -7,8 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.bounded_output import shorten
-from exploracoder_jupyter.kernel_agent.reporting.failing_frames import Entry, UserFrame, cell_filename, relevant_frames
-from exploracoder_jupyter.kernel_agent.reporting.failing_values import describe_values, values_in_expression
+from exploracoder_jupyter.kernel_agent.reporting.failing_code import (
+    Entry,
+    UserFrame,
+    cell_filename,
+    describe_values,
+    relevant_frames,
+    values_in_expression,
+)
 from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import (
     list_columns,
     list_members,
@@ -16,7 +22,7 @@ from exploracoder_jupyter.kernel_agent.reporting.name_suggestions import (
     suggest_names,
 )
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, truncate
+from exploracoder_jupyter.kernel_agent.summaries.facts import Fact, truncate
 
 _MAX_REPORT = 3_900
 _MAX_MESSAGE = 2_000

@@ -16,9 +16,9 @@ from itertools import islice
 from types import ModuleType
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.reporting.failing_frames import UserFrame
-from exploracoder_jupyter.kernel_agent.reporting.failing_values import (
+from exploracoder_jupyter.kernel_agent.reporting.failing_code import (
     MISSING,
+    UserFrame,
     failing_nodes,
     resolve,
     values_in_expression,

@@ -13,9 +13,9 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
 from typing import Any
 
-from exploracoder_jupyter.kernel_agent.introspection.call_signatures import PlainText
+from exploracoder_jupyter.kernel_agent.introspection.signatures import PlainText
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, module_of, mro, type_path
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import truncate
+from exploracoder_jupyter.kernel_agent.summaries.facts import truncate
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
 _CONSTANTS = (bool, int, float, type(None))

@@ -1,7 +1,6 @@
 """Short text summaries that show a model what a value is, next to the rich output that people see.
 
-`summary_facts` has the vocabulary: a describer yields `Fact`s about a value, the most informative first, within the
-limits of `summary_options`. Each module in `tables`, `arrays`, `charts` and `objects` defines a `TypeFamily` of
-describers for related types. `summarizer_registry` finds the describer of a value by the names of its type's classes,
-without importing any library.
+`facts` has the vocabulary: a describer yields `Fact`s about a value, the most informative first, within limits. Each
+module about a kind of values defines a `TypeFamily` of describers for related types. `summarizer_registry` finds the
+describer of a value by the names of its type's classes, without importing any library.
 """

@@ -13,7 +13,7 @@ from typing import Any
 
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import type_path
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
+from exploracoder_jupyter.kernel_agent.summaries.facts import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import has_plain_repr, is_one_of, scalar_formatter
 
 _MAX_ITEMS = 3

@@ -1,29 +1,93 @@
-"""Summarizes values in a few lines each, as they are shown to a model.
-
-The first line has the import path of the type and the first fact; the other facts follow, indented, as long as they
-fit. The facts come from the first of these that applies: a printer registered with the formatter of `text/llm+plain`;
-the class's own `_repr_llm_`; a plugin's describer (`plugin_summarizers`); a describer of the type's family
-(`summarizer_registry`); the object's attributes (`objects.python_objects`). All of that runs in a forked child
-(`forked_probe`), so a value whose code hangs, raises or has side effects costs half a second and one line. Only purely
-built-in values, modules, and families that do not work in a fork are summarized in this process.
-"""
+"""Summarizes values in a few lines each, by the describers of their types."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import repeat
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from exploracoder_jupyter.kernel_agent.entry_points import Plugin, registered, search_path
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import class_dict, mro, type_path
-from exploracoder_jupyter.kernel_agent.summaries import forked_probe, plugin_summarizers, summarizer_registry
-from exploracoder_jupyter.kernel_agent.summaries.objects import python_objects
+from exploracoder_jupyter.kernel_agent.summaries import forked_probe, python_objects, summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.facts import Describe, Fact, SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
-from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.value_text import is_builtin
+
+# Summarizers of other distributions, registered as entry points named after the package whose values they describe.
+#
+# A plugin is imported in the forked child that summarizes such a value (`forked_probe`), and nowhere else: whatever
+# it does ends with the child and counts against its time. It describes types for which there is no built-in
+# describer.
+
+PlainFact = str | tuple[Any, ...]
+"""The fields of a `Fact`: `("3 gauges",)`, `("max 2.1", True)`. A string alone counts as data."""
+
+
+class PluginSummarizer(Protocol):
+    """What an entry point in the group `exploracoder_jupyter.summarizers` refers to; a module may be one."""
+
+    describers: Mapping[str, Callable[[Any, SummaryOptions], Iterable[PlainFact]]]
+    """By top-level package and class name, such as `tidebook.Ledger`. The first fact follows the type on its line."""
+
+
+@cache
+def find_plugins() -> tuple[list[str], dict[str, list[Plugin]]]:
+    """Return the import path for plugins, and the plugins by package, as they are at the first call.
+
+    Must be called before any code that a model wrote runs.
+    """
+    found: dict[str, list[Plugin]] = {}
+    for plugin in registered("summarizers"):
+        if not plugin.built_in:
+            found.setdefault(plugin.name, []).append(plugin)
+    return search_path(), found
+
+
+def find_describer(value: Any) -> Describe | None:
+    """Return a plugin's describer for the value's type or its nearest base class, unless a built-in one is as near.
+
+    Imports the plugin: for forked children only.
+    """
+    paths, plugins = find_plugins()
+    for name, _ in summarizer_registry.qualified_names(type(value)):
+        if summarizer_registry.is_known(name):
+            return None
+        for plugin in plugins.get(name.partition(".")[0], ()):
+            sys.path[:] = paths  # a file in the working directory must not be imported instead
+            try:
+                describe = plugin.load().describers.get(name)
+            except Exception as error:
+                return partial(_describe_failure, plugin, error)
+            if describe:
+                return partial(_describe, describe)
+    return None
+
+
+def _describe(
+    describe: Callable[[Any, SummaryOptions], Iterable[PlainFact]], value: Any, options: SummaryOptions
+) -> Iterator[Fact]:
+    for fact in describe(value, options):
+        yield Fact(fact, shows=True) if isinstance(fact, str) else Fact(*fact)
+
+
+def _describe_failure(plugin: Plugin, error: Exception, value: Any, options: SummaryOptions) -> Iterator[Fact]:
+    yield Fact(f"the summarizer {plugin.name!r} of {plugin.origin} cannot be loaded: {type(error).__name__}")
+    yield from python_objects.describe(value, options)
+
+
+# Summarizes values in a few lines each, as they are shown to a model.
+#
+# The first line has the import path of the type and the first fact; the other facts follow, indented, as long as
+# they fit. The facts come from the first of these that applies: a printer registered with the formatter of
+# `text/llm+plain`; the class's own `_repr_llm_`; a plugin's describer (`summarizer`); a describer of the
+# type's family (`summarizer_registry`); the object's attributes (`objects.python_objects`). All of that runs in a
+# forked child (`forked_probe`), so a value whose code hangs, raises or has side effects costs half a second and one
+# line. Only purely built-in values, modules, and families that do not work in a fork are summarized in this
+# process.
 
 MAX_LENGTH = 600
 """Maximum characters in the summary of a value, unless its type family allows more."""
@@ -50,7 +114,7 @@ class Summarizer:
     def __init__(self, formatter: Any = None) -> None:
         """Use the printers that are registered with the formatter for `text/llm+plain`."""
         self._formatter = formatter
-        plugin_summarizers.find_plugins()
+        find_plugins()
 
     def tell(self, values: Sequence[Any], *, seconds: float = forked_probe.SECONDS_ALL) -> list[Summary]:
         """Return a summary of each value; only the type where no time is left. Never raises an `Exception`."""
@@ -76,7 +140,7 @@ class Summarizer:
             return
         entry = summarizer_registry.find(value)
         describe = entry.describe if entry and entry.describe else python_objects.describe
-        yield from (plugin_summarizers.find_describer(value) or describe)(value, options)
+        yield from (find_describer(value) or describe)(value, options)
 
     def _custom_text(self, value: Any) -> str | None:
         """Return the text of a registered printer or of the class's own `_repr_llm_`, if any."""

@@ -1,6 +1,6 @@
 """Finds the describer of a value's type, without importing any library.
 
-The built-in families are found here; `plugin_summarizers` finds those of other distributions.
+The built-in families are found here; `summarizer` finds those of other distributions.
 """
 
 from __future__ import annotations
@@ -11,13 +11,7 @@ from typing import Any, NamedTuple
 
 from exploracoder_jupyter.kernel_agent.entry_points import own_plugins
 from exploracoder_jupyter.kernel_agent.reporting.notebook_names import module_of, mro, qualified_name
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import (
-    Brief,
-    Describe,
-    Measure,
-    TypeFamily,
-    visible_measure,
-)
+from exploracoder_jupyter.kernel_agent.summaries.facts import Brief, Describe, Measure, TypeFamily, visible_measure
 
 FAMILIES: tuple[TypeFamily, ...] = tuple(plugin.load() for plugin in own_plugins() if plugin.group == "summarizers")
 """The built-in families. They are loaded at once, because kernels cannot import this package later."""

@@ -1,11 +1,14 @@
-"""Makes forks: sends a process the request, waits until the child reports that it is ready, connects to its kernel."""
+"""Makes forks: the request, the wait for the child, and which libraries made forks hang on this machine."""
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import socket
+import time
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -14,15 +17,165 @@ from typing import Any, Final
 import anyio
 import zmq.asyncio
 from jupyter_client.asynchronous.client import AsyncKernelClient
+from platformdirs import user_cache_path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exploracoder_jupyter.core.errors import KernelError, unwrap_group
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY_LIBRARIES
-from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel, BranchMessage
-from exploracoder_jupyter.kernels.branching.fork_request import PORTS, ForkRequest, ForkRequestBuilder
-from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+from exploracoder_jupyter.kernels.launcher import Launcher
+from exploracoder_jupyter.kernels.processes.processes import BranchChannel, BranchMessage, ForkedProcess
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import (
+    SandboxLevel,
+    branch_layers,
+    hidden_from_forks,
+    home_links,
+    landlock_rules,
+    mounts_around_workdir,
+)
+from exploracoder_jupyter.kernels.sandbox.spawn_isolation import counts_processes_separately
+from exploracoder_jupyter.kernels.sandbox.syscall_filter import SyscallFilter, compile_filter
+from exploracoder_jupyter.kernels.sandbox.working_directory import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import Sibling
+from exploracoder_jupyter.kernels.siblings import font_caches
+
+# Builds the requests that a forked branch carries out before it runs any code; `kernel_agent.forking.kernel_fork`
+# reads them.
+
+_MAX_LIVE_DESCENDANTS: Final = 8
+"""Live branches that may descend from one branch: limits on processes apply to all of them together."""
+PORTS: Final = {"shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5}
+
+ForkRequest = dict[str, Any]
+
+
+@dataclass(slots=True)
+class ForkRequestBuilder:
+    """Builds the fork requests of one run."""
+
+    launcher: Launcher
+    snapshot: Snapshot
+    level: SandboxLevel
+    watched: bool = True
+    """Whether branches report which names their cells bind, and limit their outputs."""
+    filter: SyscallFilter | None = field(init=False)
+    """The filter of the first generation, which all later ones inherit."""
+
+    def __post_init__(self) -> None:
+        level, network = self.level.name, self.launcher.sandbox.network
+        self.filter = None if level == "open" else compile_filter(level, network=network)
+
+    def root(self, *, chdir: Path | None) -> ForkRequest:
+        """Return the request for the first generation: a child of an unconfined kernel that is only forked itself."""
+        home = self.launcher.folder / "r"
+        order = self._base_request(first=True, home=home, parent=None)
+        confined = self.level.name != "open"
+        environ = self.launcher.environ(self._seen(home))
+        return {
+            **order,
+            "chdir": None if chdir is None else str(chdir),
+            "environ": {**environ, **({"TMPDIR": "/tmp"} if self._isolated else {})} if confined else None,
+            "output": self.launcher.sandbox.output_kb * 1000 if self.watched else None,
+            "limits": {**self.launcher.limits(), "processes": None, "beyond": True} if confined else {},
+            **mounts_around_workdir(self.launcher, self.snapshot),
+        }
+
+    def branch(self, serial: int, parent: Path) -> ForkRequest:
+        """Return the request for a branch that serves as a kernel; `parent` is the home of the branch to fork."""
+        home = parent / _short_name(serial)
+        address = str(self._seen(home) / "k" / "k")
+        connection = {"transport": "ipc", "ip": address, "key": secrets.token_hex(16), **PORTS}
+        return {**self._base_request(first=False, home=home, parent=parent), "connection": connection}
+
+    def home_of(self, order: ForkRequest) -> Path:
+        """The folder of the branch's own files, as the branch sees it."""
+        return self._seen(Path(order["home"]))
+
+    @property
+    def _isolated(self) -> bool:
+        return self.level.name == "namespaces"
+
+    def _seen(self, home: Path) -> Path:
+        return Path(namespaces.BRANCH_HOME) if self._isolated else home
+
+    def _base_request(self, *, first: bool, home: Path, parent: Path | None) -> ForkRequest:
+        launcher, snapshot = self.launcher, self.snapshot
+        source = snapshot.source if parent is None else parent / "work"
+        hidden = () if self.level.name == "open" else hidden_from_forks(launcher)
+        # Without namespaces, the user's own tasks would count too.
+        counted = self._isolated and counts_processes_separately()
+        return {
+            "level": self.level.name,
+            "first": first,
+            "serve": not first,
+            "network": launcher.sandbox.network,
+            "hidden": [str(path) for path in hidden],
+            "shown": [str(path) for path in launcher.readable],
+            "workdir": str(snapshot.source),
+            "lower": str(snapshot.folder),
+            "overlay": self.level.overlay,
+            "layers": branch_layers(launcher),
+            "links": home_links(launcher) if self.level.name == "landlock" else {},
+            "borrowed": [str(snapshot.source / path) for path in snapshot.borrowed],
+            "size": min(launcher.disk, launcher.memory // 2),
+            "fonts": [str(path) for path in font_caches()],
+            "chdir": None,
+            "limits": {"processes": launcher.max_tasks * _MAX_LIVE_DESCENDANTS if counted else None},
+            "home": str(home),
+            "source": str(source),
+            "from": str(snapshot.folder if parent is None else source),
+            "landlock": landlock_rules(launcher, snapshot, home) if self.level.name == "landlock" else {},
+        }
+
+
+def _short_name(serial: int) -> str:
+    """Encode a serial number as a short folder name: folders nest by generation, and socket paths are limited to 107
+    characters."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # upper case: collides with none of a branch's own folders
+    text = ""
+    while serial:
+        serial, digit = divmod(serial, len(digits))
+        text = digits[digit] + text
+    return text or "0"
+
+
+# Remembers for 30 days which libraries made forks hang on this machine, so that they are not forked again.
+
+_MAX_LIBRARIES: Final = 50
+_EXPIRY_SECONDS: Final = 30 * 24 * 3600.0
+"""Entries expire: a later version of the library may survive a fork."""
+
+
+def libraries_that_hung() -> list[str]:
+    """Return the libraries on the list; empty where it cannot be read."""
+    return sorted(_read_entries())[:_MAX_LIBRARIES]
+
+
+def record_hang(library: str) -> None:
+    """Add a library to the list. Where the list cannot be written, the entry is lost."""
+    with suppress(OSError):
+        _path().parent.mkdir(parents=True, exist_ok=True)
+        _path().write_text(json.dumps({**_read_entries(), library: time.time()}), encoding="utf-8")
+
+
+def _read_entries() -> dict[str, float]:
+    """Return the entries that have not expired: library name to the time of its last hang."""
+    try:
+        found = json.loads(_path().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    since = time.time() - _EXPIRY_SECONDS
+    if not isinstance(found, dict):
+        return {}
+    return {name: at for name, at in found.items() if isinstance(at, int | float) and at > since}
+
+
+def _path() -> Path:
+    return user_cache_path("exploracoder_jupyter") / "fork-suspects.json"
+
+
+# Makes forks: sends a process the request, waits until the child reports that it is ready, connects to its kernel.
 
 _FORK_SECONDS: Final = 20.0
 _MAX_NOTES: Final = 20

@@ -20,19 +20,19 @@ from anyio import to_thread
 
 from exploracoder_jupyter.core.types import Environment, Observation, Status
 from exploracoder_jupyter.kernels.launcher import open_launcher
-from exploracoder_jupyter.kernels.observing.observation import (
+from exploracoder_jupyter.kernels.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.processes.watching import ResourceWatchdog
+from exploracoder_jupyter.kernels.sandbox.views import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.working_directory import copy_written
+from exploracoder_jupyter.kernels.sibling_kernel import (
+    AnySibling,
+    Sibling,
     add_hidden_file_note,
     build_observation,
+    open_context,
     state_lost_observation,
 )
-from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
-from exploracoder_jupyter.kernels.processes.resource_watchdog import ResourceWatchdog
-from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
-from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
-from exploracoder_jupyter.kernels.sibling_factory import SiblingFactory, run_setup
-from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling, open_context
-from exploracoder_jupyter.kernels.siblings_base import LocalSiblings, Siblings
-from exploracoder_jupyter.kernels.warm_pool import CORES, WarmPool
+from exploracoder_jupyter.kernels.siblings import CORES, LocalSiblings, SiblingFactory, Siblings, WarmPool, run_setup
 
 _MAX_WARM: Final = 8
 

@@ -26,7 +26,7 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _END_SECONDS: Final = 3.0
 _FOLLOW_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
-_BLOCK: Final = 512
+_READ_BYTES: Final = 512
 _DELETED: Final = b" (deleted)"
 _SHARED_MAPPING: Final = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) ..[-x]s ([0-9a-f]+) ([0-9a-f]+):([0-9a-f]+) (\d+) ")
 """A line of `/proc/PID/maps`: start, end, offset, device, inode."""
@@ -166,7 +166,7 @@ def _nameless_files(pid: int, device: int) -> Iterator[tuple[int, int]]:
         with contextlib.suppress(OSError):
             status = descriptor.stat()
             if status.st_nlink == 0 and status.st_dev == device and stat.S_ISREG(status.st_mode):
-                yield status.st_ino, status.st_blocks * _BLOCK
+                yield status.st_ino, status.st_blocks * _READ_BYTES
 
 
 def _nameless_mappings(pid: int, device: int) -> Iterator[tuple[int, int]]:

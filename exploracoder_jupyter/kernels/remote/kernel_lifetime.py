@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _START_SECONDS: Final = 60.0
 _DELETE_SECONDS: Final = 15.0
 _ATTEMPTS: Final = 3
-_NOT_FOUND: Final = 404
+_GONE: Final = 404
 
 Row = dict[str, Any]
 
@@ -163,7 +163,7 @@ class ReaperProgram:
                 self._open(f"/api/kernels/{kernel}", "DELETE", None, _DELETE_SECONDS).close()
                 return
             except urllib.error.HTTPError as error:
-                if error.code == _NOT_FOUND:
+                if error.code == _GONE:
                     return
             except OSError:
                 pass

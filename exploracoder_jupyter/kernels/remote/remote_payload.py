@@ -22,12 +22,11 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import remote_cleanup
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
-from exploracoder_jupyter.kernels.sandbox.visible_home_files import named_paths
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
+from exploracoder_jupyter.kernels.agent import write_agent_archive
+from exploracoder_jupyter.kernels.sandbox.views import hidden_paths, named_paths
+from exploracoder_jupyter.kernels.sandbox.working_directory import take_snapshot
 
 MAX_MB: Final = 20
 """Limit on the working directory, even where more may be copied locally: each sibling receives it over a network."""

@@ -20,8 +20,8 @@ import anyio
 from anyio import to_thread
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.observing.message_validation import parse_message
-from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
+from exploracoder_jupyter.kernels.messages import parse_message
+from exploracoder_jupyter.kernels.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote.gateway import Gateway
 from exploracoder_jupyter.kernels.remote.kernel_lifetime import CannotStart, KernelReaper
 from exploracoder_jupyter.kernels.remote.remote_payload import Payload

@@ -19,10 +19,10 @@ import anyio
 from anyio import to_thread
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Environment
-from exploracoder_jupyter.kernels.agent_programs import Inspect, read_interpreter_facts, split_lines
+from exploracoder_jupyter.kernels.agent import Inspect, read_interpreter_facts, split_lines
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSource
 from exploracoder_jupyter.kernels.remote.gateway import Gateway, gateway_token, open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_lifetime import KernelReaper
@@ -33,7 +33,7 @@ from exploracoder_jupyter.kernels.sibling_kernel import AnySibling
 
 @dataclass(slots=True)
 class RemoteFactory:
-    """Starts and disposes of remote siblings; see `warm_pool.Factory`."""
+    """Starts and disposes of remote siblings; see `siblings.Factory`."""
 
     gateway: Gateway
     reaper: KernelReaper
@@ -119,7 +119,7 @@ class RemoteSiblings(RerunSource):
         return await to_thread.run_sync(lambda: unpack_written(archive, folder, max_bytes=max_bytes))
 
     async def inspect(self, module: str, arguments: Sequence[str]) -> AsyncGenerator[str, None]:
-        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent_programs.Inspect`."""
+        """Run a module of `kernel_agent` in the siblings' interpreter; see `kernels.agent.Inspect`."""
         sibling = await self.pool.take()
         assert isinstance(sibling, RemoteSibling)
         async with aclosing(_run_program(self.factory, sibling, module, arguments)) as lines:

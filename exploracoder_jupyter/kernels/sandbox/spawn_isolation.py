@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView, Mount, plan_mounts
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import home_folders
+from exploracoder_jupyter.kernels.sandbox.views import FileView, Mount, home_folders, plan_mounts
 
 _PROBE_SECONDS: Final = 10
 _BASE: Final = (

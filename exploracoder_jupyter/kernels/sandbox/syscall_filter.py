@@ -21,7 +21,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from exploracoder_jupyter.kernel_agent.confinement.syscalls import PERMIT_WORDS
+from exploracoder_jupyter.kernel_agent.confinement.linux_calls import PERMIT_WORDS
 
 NO_FILTER_NOTE: Final = "no system call filter because libseccomp is not installed or not supported here"
 """Shown to the user for processes without a filter."""

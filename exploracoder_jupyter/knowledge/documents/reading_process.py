@@ -1,17 +1,18 @@
-"""Reads documents in a separate process, which ends if one takes too long.
-
-A parser may need time quadratic in the size of a document, and a thread cannot be stopped. The process limits its own
-processor time for each document, so that it ends even if the process that started it is gone.
-"""
+"""Chooses the reader of a document, and reads documents in a process that ends if one takes too long."""
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import signal
 import subprocess
 import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import BinaryIO, Literal, cast
 
@@ -19,9 +20,93 @@ import anyio
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.knowledge.documents import markup_readers, text_readers
 from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
-from exploracoder_jupyter.knowledge.documents.document_set import Page
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, TookTooLong, read_page
+from exploracoder_jupyter.knowledge.documents.documents import Page, complete_api
+from exploracoder_jupyter.knowledge.documents.signature_parser import parse_stubs
+
+# Chooses the reader of a document by its suffix and content.
+
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+_PROBED_BYTES = 8_000
+_CHANGELOG = re.compile(r"(?:change ?log|changes|history|news|versions?|release|what.?s.?new)s?\b", re.IGNORECASE)
+_HTML = (".html", ".htm", ".xhtml")
+
+
+ReadPage = Callable[[File], Page]
+"""Reads one document. Raises what `parse_page` raises, and TookTooLong."""
+
+
+class NotText(ValueError):
+    """A document that should be text is binary."""
+
+
+class TookTooLong(ValueError):
+    """Reading a document exceeded the time limit."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"longer than {seconds:g} s")
+        self.seconds = seconds
+
+
+def read_page(file: File) -> Page:
+    """Parse a document and complete its APIs from their descriptions. Raises what `parse_page` raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about invalid escapes in code that is never run
+        page = parse_page(file)
+        return replace(page, apis=tuple(map(complete_api, page.apis)))
+
+
+def parse_page(file: File) -> Page:
+    """Parse a document; the page is empty if it is not documentation after all, like a configuration of Sphinx.
+
+    APIs that a changelog merely mentions are left out.
+
+    Raises NotText if it is binary; MissingRequirement if the package that reads it is not installed; Exception if it is
+    malformed; the type depends on the reader.
+    """
+    page = _read(file)
+    if _CHANGELOG.match(PurePosixPath(file.name).stem) or _CHANGELOG.match(page.title):
+        return replace(page, apis=tuple(api for api in page.apis if api.library))
+    return page
+
+
+def _read(file: File) -> Page:
+    kind = file.suffix
+    if kind == ".inv":
+        return markup_readers.read_inventory(file.body)
+    text = decode(file.body)
+    if kind in _HTML:
+        return markup_readers.read_html(text, xhtml=kind == ".xhtml")
+    if kind in (".rst", ".rest"):
+        return text_readers.read_rst(text)
+    if kind == ".ipynb":
+        return markup_readers.read_notebook(text)
+    if kind == ".pyi":
+        return Page(apis=tuple(parse_stubs(text, among_others=True)))
+    if kind == ".py":
+        is_configuration = PurePosixPath(file.name).stem in ("conf", "setup")
+        return Page() if is_configuration else text_readers.read_program(text)
+    return text_readers.read_text(text) if kind == ".txt" else markup_readers.read_markdown(text)
+
+
+def decode(body: bytes) -> str:
+    """Decode a document: by its byte order mark, as UTF-8, or as Windows-1252. Raises NotText if it is binary."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return body.decode(encoding, "replace")
+    if b"\0" in body[:_PROBED_BYTES]:
+        raise NotText
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        return body.decode("cp1252", "replace")
+
+
+# Reads documents in a separate process, which ends if one takes too long.
+#
+# A parser may need time quadratic in the size of a document, and a thread cannot be stopped. The process limits its
+# own processor time for each document, so that it ends even if the process that started it is gone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +217,7 @@ def _parse_reply(line: bytes) -> Page:
     raise NotText if reply.problem == "binary" else ValueError(reply.message)
 
 
-def _read(file: File) -> _Reply:
+def _read_document(file: File) -> _Reply:
     try:
         return _Reply(read_page(file))
     except NotText:
@@ -150,7 +235,7 @@ def main() -> None:
         head = json.loads(line)
         body = requests.read(head["size"])
         signal.setitimer(signal.ITIMER_PROF, head["seconds"])  # the system kills this process when it has used them
-        reply = _REPLY.dump_json(_read(File(head["name"], body)))
+        reply = _REPLY.dump_json(_read_document(File(head["name"], body)))
         signal.setitimer(signal.ITIMER_PROF, 0)
         replies.write(reply + b"\n")
         replies.flush()

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.core.file_lock import try_lock
-from exploracoder_jupyter.core.message_formatting import plural
+from exploracoder_jupyter.core.files import try_lock
+from exploracoder_jupyter.core.messages import plural
 from exploracoder_jupyter.knowledge.environment.environment_store import EnvironmentStore, StoredPackage
 from exploracoder_jupyter.knowledge.environment.installed_packages import (
     InstalledPackage,
@@ -32,7 +32,7 @@ from exploracoder_jupyter.knowledge.environment.installed_packages import (
 )
 from exploracoder_jupyter.knowledge.environment.package_reading import read_packages
 from exploracoder_jupyter.knowledge.environment.search_fields import FORMAT, dense_text
-from exploracoder_jupyter.knowledge.search import word_embedder
+from exploracoder_jupyter.knowledge.search import vectors as word_embedder
 from exploracoder_jupyter.knowledge.search.stored_vectors import StoredVectors, change_vectors, write_vectors
 
 Advance = Callable[[str, int, int], None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from exploracoder_jupyter.core.sqlite_store import SqliteStore
+from exploracoder_jupyter.core.files import SqliteStore
 from exploracoder_jupyter.knowledge.environment.package_reading import PackageContent
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.knowledge.environment.search_fields import FIELDS, WEIGHTS, indexed_fields

@@ -19,12 +19,14 @@ from exploracoder_jupyter.knowledge.environment.environment_store import StoredP
 from exploracoder_jupyter.knowledge.environment.public_paths import PublicApi
 from exploracoder_jupyter.knowledge.environment.search_fields import dense_text
 from exploracoder_jupyter.knowledge.environment.syntax_reading import SENTENCE_END
-from exploracoder_jupyter.knowledge.search import word_embedder
-from exploracoder_jupyter.knowledge.search.query_terms import drop_filler_words, find_named_apis, synonyms
-from exploracoder_jupyter.knowledge.search.score_combination import (
+from exploracoder_jupyter.knowledge.search import vectors
+from exploracoder_jupyter.knowledge.search.api_index import (
     NAMED_BONUS,
     SYNONYM_WEIGHT,
     WORD_VECTOR_WEIGHT,
+    drop_filler_words,
+    find_named_apis,
+    synonyms,
 )
 from exploracoder_jupyter.text.tokenizer import tokens
 
@@ -149,7 +151,7 @@ class _Query:
         meaningful = drop_filler_words(query, ())
         self.terms = list(dict.fromkeys(tokens(meaningful)))
         self.synonyms = list(dict.fromkeys(tokens(synonyms(meaningful))))
-        self.vector = word_embedder.embed_text(meaningful)
+        self.vector = vectors.embed_text(meaningful)
         self.by_words: Mapping[int, float] = {}
         self._named = find_named_apis(query)
         self._words = {normalize_name(word) for word in re.findall(r"[\w.-]*\w", query)}
@@ -160,11 +162,11 @@ class _Query:
 
     def score(self, rows: Sequence[StoredRow]) -> list[float]:
         """Return the score of each row, comparable between packages."""
-        cosines = [float(word_embedder.embed_text(dense_text(row.api)) @ self.vector) for row in rows]
+        cosines = [float(vectors.embed_text(dense_text(row.api)) @ self.vector) for row in rows]
         highest = max(cosines, default=0.0)
         found = []
         for row, cosine in zip(rows, cosines, strict=True):
-            meaning = cosine / highest if cosine > word_embedder.UNRELATED_COSINE and highest > 0 else 0.0
+            meaning = cosine / highest if cosine > vectors.UNRELATED_COSINE and highest > 0 else 0.0
             match = _WORDS_WEIGHT * self.by_words.get(row.id, 0.0) + WORD_VECTOR_WEIGHT * meaning
             named = NAMED_BONUS * (row.api.path.rpartition(".")[2] in self._named)
             found.append(match + named + _prior(row.api) if match > 0 else 0.0)

@@ -218,7 +218,7 @@ def _size(top: str, modules: dict[str, ModuleSyntax]) -> int:
 
 def _guide_sections(package: InstalledPackage, modules: dict[str, ModuleSyntax]) -> list[PublicApi]:
     """Return the sections of shipped guides. Their text is documentation like any other, never an instruction to us."""
-    from exploracoder_jupyter.text.file_chunks import split_markdown
+    from exploracoder_jupyter.text.files import split_markdown
 
     rows = []
     for path in guide_files(package):

@@ -1,31 +1,21 @@
-"""Reads the public surface of an installed library in the environment where its code will run.
-
-Two programs of `kernel_agent` run in the target's interpreter: `installed_libraries` finds libraries by name and reads
-the files shipped with the code; `api_walk` imports a library and lists its API. Here their rows become `ApiDoc`s:
-docstrings are parsed (`docstring_sections`, `docstring_examples`) and combined with the parameters and results that the
-code itself declares (`api_parameters`).
-"""
+"""Reads the public surface of an installed library in the environment where it is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 import anyio
+from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.required_libraries import not_installed
 from exploracoder_jupyter.core.types import ApiDoc, LibraryInfo
-from exploracoder_jupyter.knowledge.extraction import (
-    api_parameters,
-    docstring_examples,
-    docstring_sections,
-    stdlib_stubs,
-)
-from exploracoder_jupyter.knowledge.extraction.api_path_resolver import is_public, resolve_names
-from exploracoder_jupyter.knowledge.extraction.library_name_cache import LibraryNameCache
+from exploracoder_jupyter.kernel_agent.introspection.locations import fingerprint
+from exploracoder_jupyter.knowledge.extraction import docstrings, library_walk
 from exploracoder_jupyter.knowledge.extraction.library_walk import (
+    WALKER_VERSION,
     About,
     Advance,
     Row,
@@ -35,6 +25,90 @@ from exploracoder_jupyter.knowledge.extraction.library_walk import (
     walk_library,
 )
 from exploracoder_jupyter.knowledge.extraction.library_walk import Inspect as Inspect
+from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache, digest, parse_stored
+
+# Resolves names as written in documentation to API paths.
+
+
+def is_public(path: str) -> bool:
+    """Return whether no part of a dotted path is marked as private."""
+    return not path.startswith("_") and "._" not in path
+
+
+def resolve_names(names: Sequence[str], near: str, *, library: str, known: Mapping[str, str]) -> tuple[str, ...]:
+    """Resolve these names as the documentation of `near` means them; unknown names stay as written.
+
+    `known` maps every path of the library to the path of the API that it leads to.
+    """
+    found = {}
+    for name in names:
+        paths = (known.get(candidate) for candidate in _candidates(name, near, library))
+        found[next(filter(None, paths), name)] = True
+    return tuple(path for path in found if path != near)
+
+
+def _candidates(name: str, near: str, library: str) -> Iterator[str]:
+    """Yield possible paths, nearest first.
+
+    The order: below the API itself, next to it and further out, in the library, with an alias such as `np` replaced.
+    """
+    yield name if name.startswith(f"{library}.") else f"{near}.{name}"
+    around = near
+    while "." in around:
+        around = around.rpartition(".")[0]
+        yield f"{around}.{name}"
+    _, dot, rest = name.partition(".")
+    if dot:
+        yield f"{library}.{rest}"  # `np.sum`
+
+
+# Caches which library a name refers to, for as long as the files that determine the answer stay unchanged.
+#
+# Asking the target's interpreter means starting it in a sandbox, which takes longer than everything else in
+# reopening an index.
+
+_ABOUT: TypeAdapter[About] = TypeAdapter(About)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryNameCache:
+    """Cached answers for one environment."""
+
+    store: KnowledgeCache
+    environment: str
+    """Everything that determines which interpreter answers and where it looks for libraries."""
+
+    def get(self, names: Sequence[str]) -> dict[str, About]:
+        """Return the cached answers for these names. Blocks.
+
+        Names without an answer, or whose answer may be out of date, are left out.
+        """
+        bodies = self.store.get_many("library", map(self._key, names))
+        cached = {name: parse_stored(_ABOUT, bodies.get(self._key(name))) for name in names}
+        return {name: about for name, about in cached.items() if about and _is_current(about)}
+
+    def put(self, answers: Mapping[str, About]) -> None:
+        """Cache the answers for these names. Blocks.
+
+        An answer is skipped if its files look different from here: the interpreter may see other files.
+        """
+        bodies = {self._key(name): _ABOUT.dump_json(about) for name, about in answers.items() if _is_current(about)}
+        self.store.put_many("library", bodies)
+
+    def _key(self, name: str) -> str:
+        return digest(str(WALKER_VERSION), self.environment, name)
+
+
+def _is_current(about: About) -> bool:
+    return bool(about.rests) and all(fingerprint(path) == recorded for path, recorded in about.rests.items())
+
+
+# Reads the public surface of an installed library in the environment where its code will run.
+#
+# Two programs of `kernel_agent` run in the target's interpreter: `installed_libraries` finds libraries by name and
+# reads the files shipped with the code; `api_walk` imports a library and lists its API. Here their rows become
+# `ApiDoc`s: docstrings are parsed (`docstrings`, `docstrings`) and combined with the parameters and
+# results that the code itself declares (`docstrings`).
 
 STDLIB_DISTRIBUTION = "python"
 """Name of the standard library's distribution in `installed_libraries`."""
@@ -118,22 +192,22 @@ def _build_surface(found: About, about: About, rows: list[Row], documents: About
     rows.sort(key=lambda row: row.path)
     bare = [row.path for row in rows if not row.signature and row.kind in _CALLABLE_KINDS]
     is_standard = found.distribution == STDLIB_DISTRIBUTION
-    stubbed = stdlib_stubs.stub_signatures(bare, module=found.name) if is_standard and bare else {}
+    stubbed = library_walk.stub_signatures(bare, module=found.name) if is_standard and bare else {}
     aliases = {alias: row.path for row in rows for alias in row.internal_paths}
     aliases |= {alias: row.path for row in rows for alias in row.aliases}
     known = {row.path: row.path for row in rows} | aliases
     members = _class_members(rows)
     apis = tuple(_build_api(row, info, stubbed, known, members) for row in rows)
     programs = (
-        *docstring_examples.extract_examples(documents.readme),
-        *docstring_examples.extract_examples(about.doc),
+        *docstrings.extract_examples(documents.readme),
+        *docstrings.extract_examples(about.doc),
         *documents.programs,
     )
     return Surface(
         info=info,
         apis=apis,
         aliases=aliases,
-        introduction="\n\n".join(filter(None, (docstring_examples.strip_markup(documents.readme), about.doc))),
+        introduction="\n\n".join(filter(None, (docstrings.strip_markup(documents.readme), about.doc))),
         programs=tuple(dict.fromkeys(programs)),
         cut=about.cut,
         unimported=about.unimported,
@@ -160,8 +234,8 @@ def _build_api(
     known: Mapping[str, str],
     members: Mapping[str, tuple[str, ...]],
 ) -> ApiDoc:
-    doc = docstring_sections.strip_compiled_signatures(row.doc)
-    documented = docstring_sections.parse_docstring(doc)
+    doc = docstrings.strip_compiled_signatures(row.doc)
+    documented = docstrings.parse_docstring(doc)
     signature = row.signature or stubbed.get(row.path, "")
     return ApiDoc(
         path=row.path,
@@ -170,12 +244,12 @@ def _build_api(
         description=doc,
         library=info.name,
         version=info.version,
-        examples=docstring_examples.extract_examples(doc)[: docstring_examples.MAX_EXAMPLES],
-        deprecated=row.deprecated or docstring_sections.find_deprecation(doc),
-        parameters=api_parameters.merge_parameters(row.parameters, signature, documented.parameters)
+        examples=docstrings.extract_examples(doc)[: docstrings.MAX_EXAMPLES],
+        deprecated=row.deprecated or docstrings.find_deprecation(doc),
+        parameters=docstrings.merge_parameters(row.parameters, signature, documented.parameters)
         if row.kind in _CALLABLE_KINDS
         else (),
-        returns=api_parameters.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
+        returns=docstrings.merge_returns(row.returns, documented.returns) if row.kind != "class" else "",
         notes=documented.notes,
         see_also=resolve_names(documented.see_also, row.path, library=info.name, known=known),
         aliases=tuple(sorted(filter(is_public, row.aliases), key=lambda path: (path.count("."), path))[:MAX_ALIASES]),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.files import write_atomic
 from exploracoder_jupyter.knowledge.search.faiss_library import load_faiss
 
 LISTS_FROM = 30_000

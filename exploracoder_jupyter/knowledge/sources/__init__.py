@@ -7,9 +7,7 @@ stores code that ran; `RecordedSearch` returns the passages that a recorded run 
 
 from __future__ import annotations
 
-from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
-from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore, StoredSnippet
-from exploracoder_jupyter.knowledge.sources.source_search import RecordedSearch, SourceSearch
-from exploracoder_jupyter.knowledge.sources.workspace_source import WorkspaceSource
+from exploracoder_jupyter.knowledge.sources.snippets import SnippetSource, SnippetStore, StoredSnippet
+from exploracoder_jupyter.knowledge.sources.source_search import RecordedSearch, SourceSearch, WorkspaceSource
 
 __all__ = ["RecordedSearch", "SnippetSource", "SnippetStore", "SourceSearch", "StoredSnippet", "WorkspaceSource"]

@@ -1,25 +1,31 @@
-"""Searches all sources of a run together: the knowledge soup (ARKS, section 2.1).
-
-The scores of different sources are not comparable, so their ranks are fused. Every source has a best hit, however
-irrelevant to the query, so all hits are also ranked together by their words. A source that fails or is slow contributes
-nothing.
-"""
+"""Searches all sources of a run together (ARKS, section 2), the user's own files among them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import numpy as np
 
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.events import KnowledgeSearched
+from exploracoder_jupyter.core.secrets.redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
-from exploracoder_jupyter.knowledge.search.score_combination import fuse_ranks
-from exploracoder_jupyter.knowledge.sources.ranked_passages import PassageIndex
-from exploracoder_jupyter.knowledge.sources.snippet_source import SnippetSource
+from exploracoder_jupyter.knowledge.search.api_index import fuse_ranks
+from exploracoder_jupyter.knowledge.sources.snippets import PassageIndex, SnippetSource
 from exploracoder_jupyter.pipeline.ports import Source
+from exploracoder_jupyter.text.files import Limits, TextFile, iter_files, read_file, split_file
+
+# Searches all sources of a run together: the knowledge soup (ARKS, section 2.1).
+#
+# The scores of different sources are not comparable, so their ranks are fused. Every source has a best hit, however
+# irrelevant to the query, so all hits are also ranked together by their words. A source that fails or is slow
+# contributes nothing.
 
 _TIMEOUTS: dict[SourceKind, float] = {"web": 20.0}
 _DEFAULT_TIMEOUT = 2.0
@@ -150,3 +156,59 @@ class RecordedSearch:
 
     async def forget(self, origins: Sequence[str]) -> None:
         """Delete nothing."""
+
+
+# The user's own notebook and the files next to it as a source.
+
+
+class WorkspaceSource:
+    """Code cells of the notebook, and the Python, Markdown and notebook files of the folder. Satisfies `Source`.
+
+    The files are read once, at the first search. `clean` removes secrets from them.
+    """
+
+    kind: SourceKind = "workspace"
+
+    def __init__(
+        self,
+        folder: Path,
+        notebook: Path | None = None,
+        *,
+        clean: Clean = lambda text: text,
+    ) -> None:
+        self._folder = folder
+        self._notebook = notebook
+        self._clean = clean
+        self._ranked: PassageIndex | None = None
+        self._reading = threading.Lock()
+
+    async def search(self, query: str, k: int) -> Sequence[ScoredPassage]:
+        """Return at most k chunks of the files that share words with the query, best first."""
+        # An abandoned search finishes reading in its thread, for the next search.
+        return await anyio.to_thread.run_sync(self._search, query, k, abandon_on_cancel=True)
+
+    def _search(self, query: str, k: int) -> list[ScoredPassage]:
+        with self._reading:
+            if self._ranked is None:
+                self._ranked = PassageIndex(list(self._passages()))
+        return self._ranked.search(query, k)
+
+    def _passages(self) -> Iterator[Passage]:
+        seen: set[str] = set()
+        text = read_file(self._notebook, Limits()) if self._notebook else None
+        own = [TextFile(self._notebook.name, text)] if self._notebook and text is not None else []
+        others = (file for file in iter_files(self._folder, Limits()) if self._folder / file.path != self._notebook)
+        for file in chain(own, others):
+            literals = {} if file.path.endswith(".ipynb") else find_secret_literals(file.text)
+            for chunk in split_file(file.path, file.text):
+                secret = {**literals, **find_secret_literals(chunk.text), **find_secret_literals(chunk.title)}
+                text = redact(chunk.text, self._clean, secret)
+                if text not in seen:
+                    seen.add(text)
+                    yield Passage(
+                        source="workspace",
+                        title=redact(chunk.title, self._clean, secret) or file.path,
+                        text=text,
+                        origin=f"{file.path}, {chunk.place}",
+                        code=chunk.code,
+                    )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.llm.offline.offline_model import OfflineModel
+    from exploracoder_jupyter.llm.offline.model import OfflineModel
 
 __all__ = ["OfflineModel"]
 
 if not TYPE_CHECKING:  # lazy: the examples of a search need its reader of examples alone
-    __getattr__ = lazy_getattr(__name__, {"OfflineModel": "offline_model"})
+    __getattr__ = lazy_getattr(__name__, {"OfflineModel": "model"})

@@ -9,20 +9,19 @@ from typing import Final
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import LibraryRead, Notice, PlanMade
 from exploracoder_jupyter.core.types import ApiDoc, Introduction, Overview, Plan, Planner, Subtask
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed, ask_text
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.prompting.documentation import shorten
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs, PlanInputs, PlannersInputs
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
+from exploracoder_jupyter.pipeline.prompting.replies import (
     MarkedReply,
     PlannersReply,
     PlanReply,
     SearchingPlanReply,
+    join_lines,
     parse_json,
 )
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
-from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_for_task
-from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.pipeline.prompting.requests import ask_json, ask_parsed, ask_text
+from exploracoder_jupyter.pipeline.retrieval.queries import filter_queries, gather_for_task
 
 _LONGEST_README: Final = 9000
 _LONGEST_OVERVIEW: Final = 3000

@@ -177,7 +177,7 @@ class StrategyInputs:
     """Step `strategy`: a prompt of a strategy's own. Its template uses the fields that it needs.
 
     Results of executions belong in `experience` and retrieved text in `apis` and `passages`, because only there is it
-    reduced to what may be shared. Templates quote it with the filters of `prompt_templates`.
+    reduced to what may be shared. Templates quote it with the filters of `requests`.
     """
 
     template: str

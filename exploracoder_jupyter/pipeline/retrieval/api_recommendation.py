@@ -14,15 +14,14 @@ from typing import Final
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import ApiDoc, Passage, ScoredApi, Subtask
+from exploracoder_jupyter.pipeline.context import Run, State, heuristic, merge_apis, raise_if_cancelled
 from exploracoder_jupyter.pipeline.exploring.planning import may_revise
-from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json
-from exploracoder_jupyter.pipeline.prompting.passage_packing import deduplicate
+from exploracoder_jupyter.pipeline.exploring.selection import find_objection
+from exploracoder_jupyter.pipeline.prompting.documentation import deduplicate
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import RecommendGlobalInputs, RecommendInputs
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import RecommendGlobalReply, RecommendReply, RevisingReply
-from exploracoder_jupyter.pipeline.retrieval.passage_gathering import gather_passages, gather_web_passages
-from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
+from exploracoder_jupyter.pipeline.prompting.replies import RecommendGlobalReply, RecommendReply, RevisingReply
+from exploracoder_jupyter.pipeline.prompting.requests import ask_json
+from exploracoder_jupyter.pipeline.retrieval.queries import gather_passages, gather_web_passages
 
 _MOST_UNRANKED: Final = 6
 """Maximum number of APIs that are recommended although the model named none of them."""

@@ -13,16 +13,15 @@ from typing import Final
 
 import anyio
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.given_variables import find_invented
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.python_code import parse_python
+from exploracoder_jupyter.core.task import find_invented
 from exploracoder_jupyter.core.types import Experience, Passage, Snippet
-from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult
-from exploracoder_jupyter.pipeline.step_context import Run
+from exploracoder_jupyter.pipeline.code_analysis import same_statements, slice_dependencies, unbound_names
+from exploracoder_jupyter.pipeline.context import Run, heuristic
+from exploracoder_jupyter.pipeline.exploring.candidates import fingerprint
+from exploracoder_jupyter.pipeline.prompting.documentation import shorten
+from exploracoder_jupyter.pipeline.solving.solution import RunResult
 
 _LONGEST_SHOWN: Final = 400
 _PATIENCE: Final = 5.0

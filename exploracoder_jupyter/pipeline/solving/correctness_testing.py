@@ -1,20 +1,16 @@
-"""Correctness testing: runs a solution on generated inputs, has its outputs judged, corrects it, and tests it again.
-
-CoCoST, sections 3.2.1 and 3.2.2, with the user's check first: a correction has to pass it too. The rounds end when the
-outputs are judged right or cannot be judged, when the model has no other program to offer, or when rounds or budget are
-used up. The model writes inputs only, never expected results. A judgement of wrong comes with a corrected program in
-the same reply; APIs for the errors among the results are looked up beforehand.
-"""
+"""Correctness testing: runs a solution on generated inputs and has its outputs judged (CoCoST, section 3.2)."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import anyio
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.errors import BudgetExceeded, ReplyError
 from exploracoder_jupyter.core.events import CandidateProposed, InputsInvented, Notice, SolutionJudged, SolutionTested
 from exploracoder_jupyter.core.types import (
@@ -24,23 +20,285 @@ from exploracoder_jupyter.core.types import (
     InputRun,
     InventedInput,
     Judgement,
+    Opinion,
+    Ruling,
     Subtask,
 )
-from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_json, ask_parsed
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
+from exploracoder_jupyter.pipeline.context import Run, State, heuristic, merge_apis, raise_if_cancelled
+from exploracoder_jupyter.pipeline.exploring.candidates import fingerprint
+from exploracoder_jupyter.pipeline.prompting.observations import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import InventInputs, JudgeInputs
-from exploracoder_jupyter.pipeline.solving.generated_inputs import (
-    InputReply,
-    InventReply,
-    display_last_value,
-    strip_assertions,
+from exploracoder_jupyter.pipeline.prompting.replies import (
+    encodable,
+    json_values,
+    parse_code,
+    raise_unreadable,
+    strip_markdown,
 )
-from exploracoder_jupyter.pipeline.solving.judgement_parsing import parse_judgement
+from exploracoder_jupyter.pipeline.prompting.requests import ask_json, ask_parsed
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION, try_inputs, try_solution
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
-from exploracoder_jupyter.pipeline.step_context import Run, State, merge_apis, raise_if_cancelled
+from exploracoder_jupyter.text.characters import fenced
+from exploracoder_jupyter.text.replies import blocks, without_fenced_blocks, without_thinking
+
+# The reply to `invent`: test inputs, without assertions.
+#
+# A model's expectations of a program are not reliable, so an assertion about an input becomes a display of the
+# program's actual result.
+
+_MOST_TITLE = 120
+
+
+class InputReply(BaseModel):
+    """One input within an `InventReply`."""
+
+    model_config = ConfigDict(populate_by_name=True, json_schema_extra={"required": ["title", "before", "after"]})
+
+    title: str = Field("", validation_alias=AliasChoices("title", "name", "description"))
+    before: str = Field("", validation_alias=AliasChoices("before", "setup", "given", "input"))
+    after: str = Field("", validation_alias=AliasChoices("after", "call", "run", "show", "code"))
+
+    @field_validator("title", mode="before")
+    @classmethod
+    def _one_line(cls, value: object) -> str:
+        return encodable(strip_markdown(str(value or "")))[:_MOST_TITLE]
+
+    @field_validator("before", "after", mode="before")
+    @classmethod
+    def _code(cls, value: object) -> object:
+        text = "\n".join(map(str, value)) if isinstance(value, list) else value
+        if not isinstance(text, str):
+            return "" if text is None else text
+        return parse_code(text) if "```" in text else encodable(text).strip("\n")
+
+
+class InventReply(BaseModel):
+    """Reply to `invent`."""
+
+    tests: list[InputReply] = Field(min_length=1)
+
+
+@heuristic("removing assertions", lambda code: None)
+def strip_assertions(code: str) -> str | None:
+    """Replace assertions in the code by displays; `None` if it is not valid Python."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    stripper = _Stripper()
+    tree.body = [stripper.visit(node) for node in tree.body]
+    if not stripper.shown:
+        return code
+    for node in tree.body[:-1]:
+        if isinstance(node, ast.Expr) and node in stripper.shown:
+            node.value = ast.Call(ast.Name("print", ast.Load()), [node.value], [])
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+@heuristic("displaying a result", lambda code: code)
+def display_last_value(code: str) -> str:
+    """Make the code display its last value: a name that is assigned last is shown."""
+    tree = ast.parse(code)
+    last = tree.body[-1] if tree.body else None
+    target = (
+        last.targets[0] if isinstance(last, ast.Assign) else last.target if isinstance(last, ast.AnnAssign) else None
+    )
+    return f"{code}\n{target.id}" if isinstance(target, ast.Name) else code
+
+
+class _Stripper(ast.NodeTransformer):
+    """Replaces assertions by the values that they are about."""
+
+    def __init__(self) -> None:
+        self.shown: list[ast.Expr] = []
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """Replace `assert f(1) == 2` by `f(1)`."""
+        return self._show(_asserted_value(node.test))
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Replace `assert_equal(f(1), 2)` by `f(1)` too."""
+        call = node.value
+        if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2].startswith("assert") and call.args:
+            return self._show(call.args[0])
+        return node
+
+    def _show(self, value: ast.expr) -> ast.Expr:
+        self.shown.append(ast.Expr(value))
+        return self.shown[-1]
+
+
+def _asserted_value(test: ast.expr) -> ast.expr:
+    """Return what an assertion is about: of a comparison, the side that calls or names something."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _asserted_value(test.operand)
+    if isinstance(test, ast.BoolOp):
+        return _asserted_value(test.values[0])
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+        return next(
+            (side for side in sides if any(isinstance(n, ast.Call | ast.Name) for n in ast.walk(side))), sides[0]
+        )
+    return test
+
+
+# Parses the reply to `judge`: a verdict word on its own line, a line for each input, and perhaps a corrected
+# program.
+#
+# If a reply is ambiguous, the reading that trusts the program less is used.
+
+_WORDS: dict[Ruling, str] = {
+    "wrong": r"wrong|incorrect|not (?:right|correct)|fail(?:s|ed)?",
+    "unsure": r"unsure|uncertain|unclear|unknown|not sure|cannot (?:tell|say)",
+    "right": r"right|correct|pass(?:es|ed)?",
+}
+_ANY = "|".join(_WORDS.values())
+_LABEL = r"(?:(?:overall|final|my)\s+)?(?:verdict|judge?ment|conclusion|answer|overall)"
+_WORD_AND_REST = rf"(?P<word>{_ANY})\b(?P<rest>.*)$"
+_ALONE = re.compile(rf"^\W*(?:{_LABEL}\W+(?:is\W+)?)?(?P<word>{_ANY})(?P<rest>[^\w:]*)$", re.I)
+"""No colon may follow, since that introduces something: `Correct:` above a program."""
+_LABELLED = re.compile(rf"^\W*{_LABEL}\W+(?:is\W+)?{_WORD_AND_REST}", re.I)
+_ONE = re.compile(rf"^\W*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b[^:=|—–-]*[:=|—–-]+\W*{_WORD_AND_REST}", re.I)
+_BARE = re.compile(rf"^\W*{_WORD_AND_REST}", re.I | re.S)
+_ENDED = re.compile(r"\W*$|[*_)\]\"']*(?:\s*[.:;,|!—–]|\s+[-(]|-\s|\s+(?:because|since|as)\b)")
+"""What may follow the word `right` if it is the verdict; `correct output would be 3` is none."""
+_DOUBT = re.compile(
+    r"\b(?:except|only if|unless|as long as|provided|assuming|but|however|although|though|would|(?<!as it )should)\b"
+    r"|\b(?:wrong|incorrect)\b"
+    r"|^\W*not\b|\bnot (?:quite|entirely|exactly|fully|completely|really|right|correct|sure|as|what|for|in|when|if)\b",
+    re.I,
+)
+_HEADING = re.compile(r"^(?P<sign>#*)\s*(?:(?:test|input|case)\W+)?(?P<id>t?\d+)\b(?P<rest>.*)$", re.I)
+_TWO_WAYS = "the whole is judged right, but not every input"
+_PYTHON = ("python", "py", "python3", "ipython")
+_MOST_REASON = 400
+_Parsed = tuple[list[tuple[Ruling, str]], tuple[Opinion, ...]]
+
+
+@heuristic("reading a reply", raise_unreadable)
+def parse_judgement(text: str, ids: Sequence[str]) -> tuple[Judgement, str | None]:
+    """Parse a judgement about the inputs with these ids and the corrected program, if any; ReplyError without both.
+
+    A reply that calls the whole `right` but some input not right is unsure, or wrong if it corrects the program.
+    """
+    text = without_thinking(encodable(text))
+    code = _program(text)
+    verdicts, opinions = _parse_json(text, ids) or _parse_lines(without_fenced_blocks(text), ids)
+    rulings = {item.ruling for item in opinions}
+    given = {ruling for ruling, _ in verdicts}
+    reason = next((reason for _, reason in reversed(verdicts) if reason), "")
+    if len(given) > 1:
+        ruling: Ruling = "unsure"
+        reason = "different verdicts are given"
+    elif given == {"right"} and rulings - given:
+        ruling = "wrong" if code is not None and "wrong" in rulings else "unsure"
+        reason = _TWO_WAYS if ruling == "unsure" else ""
+    elif given or rulings:
+        ruling = _worst(given or rulings)
+    elif code is not None:
+        ruling = "wrong"
+    else:
+        raise ReplyError("there is no line with the verdict: right, wrong or unsure.")
+    reason = reason or next((item.reason for item in opinions if item.ruling == ruling and item.reason), "")
+    return Judgement(ruling, reason, opinions), code if ruling == "wrong" else None
+
+
+def _program(text: str) -> str | None:
+    """Return the longest Python block, since a shorter one quotes a part. A lone verdict word is not a program."""
+    found = [block for block in blocks(text) if block.body.strip() and not _ALONE.match(block.body.strip())]
+    marked = [block for block in found if block.language in _PYTHON] or [item for item in found if not item.language]
+    if not marked:
+        return None
+    try:
+        return parse_code(fenced(max(marked, key=lambda block: len(block.body)).body, "python"))
+    except ReplyError:
+        return None
+
+
+def _parse_lines(text: str, ids: Sequence[str]) -> _Parsed:
+    """Return the verdicts on the whole, with their reasons, and one opinion per input."""
+    verdicts, opinions = list[tuple[Ruling, str]](), list[Opinion]()
+    below: str | None = None
+    for line in map(strip_markdown, text.splitlines()):
+        one, whole, bare = _ONE.match(line), _ALONE.match(line) or _LABELLED.match(line), _BARE.match(line)
+        id_ = _match_id(one["id"], ids) if one else None
+        if one and id_:
+            opinions.append(Opinion(id_, *_ruling_and_reason(one)))
+        elif bare and below:
+            opinions.append(Opinion(below, *_ruling_and_reason(bare)))
+        elif whole:
+            verdicts.append(_ruling_and_reason(whole))
+        elif bare and not re.fullmatch(_WORDS["right"], bare["word"], re.I) and _ENDED.match(bare["rest"]):
+            verdicts.append(_ruling_and_reason(bare))
+        below = None if one or (bare and below) else _heading(line, ids, below)
+    return verdicts, _worst_of_each(opinions)
+
+
+def _parse_json(text: str, ids: Sequence[str]) -> _Parsed | None:
+    """Return the same from JSON, which some models write whatever the requested form; `None` if it holds no verdict."""
+    whole = next((value for value in json_values(text) if isinstance(value, dict) and "verdict" in value), None)
+    if whole is None:
+        return None
+    tests = whole.get("tests") or whole.get("inputs") or []
+    if isinstance(tests, dict):  # keyed by the ids of the inputs
+        tests = [{"test": id_, **(one if isinstance(one, dict) else {"verdict": one})} for id_, one in tests.items()]
+    opinions = []
+    for one in tests if isinstance(tests, list) else []:
+        if isinstance(one, dict) and (id_ := _match_id(str(one.get("test") or one.get("input") or one.get("id")), ids)):
+            opinions += [Opinion(id_, *verdict) for verdict in _json_verdict(one)]
+    return _json_verdict(whole), _worst_of_each(opinions)
+
+
+def _json_verdict(given: Mapping[str, JsonValue]) -> list[tuple[Ruling, str]]:
+    """Return the verdict and its reason; unsure if it is not a verdict word, none if there is none."""
+    found = _BARE.match(str(given.get("verdict") or ""))
+    ruling, reason = _ruling_and_reason(found) if found else ("unsure", "")
+    return [(ruling, str(given.get("reason") or reason)[:_MOST_REASON])] if given.get("verdict") else []
+
+
+def _worst_of_each(opinions: Iterable[Opinion]) -> tuple[Opinion, ...]:
+    """Return one opinion per input: the worst of several."""
+    found = dict[str, Opinion]()
+    for item in opinions:
+        known = found.get(item.input)
+        if known is None or _worst((known.ruling, item.ruling)) != known.ruling:
+            found[item.input] = item
+    return tuple(found.values())
+
+
+def _ruling_and_reason(found: re.Match[str]) -> tuple[Ruling, str]:
+    """Return the verdict and the reason; `right` with an exception or a condition becomes unsure."""
+    rest: str = found["rest"]
+    ruling = next(ruling for ruling, forms in _WORDS.items() if re.fullmatch(forms, found["word"], re.I))
+    if ruling == "right" and not (_ENDED.match(rest) and not _DOUBT.search(rest)):
+        ruling = "unsure"
+    return ruling, rest.lstrip(" .:;,*|—–-").rstrip(" |")[:_MOST_REASON]
+
+
+def _worst(rulings: Iterable[Ruling]) -> Ruling:
+    return min(rulings, key=list(_WORDS).index)
+
+
+def _heading(line: str, ids: Sequence[str], below: str | None) -> str | None:
+    """Return the input that the following lines are about; a heading that names none ends the section."""
+    found = _HEADING.match(line)
+    if found and (found["sign"] or not re.search(r"\w", found["rest"])):
+        return _match_id(found["id"], ids)
+    return None if line.startswith("#") or re.fullmatch(rf"\W*{_LABEL}\W*", line, re.I) else below
+
+
+def _match_id(id_: str, ids: Sequence[str]) -> str | None:
+    """Return the matching id: `2` and `T2` mean `t2`."""
+    meant = f"t{id_.lower().lstrip('t')}"
+    return meant if meant in ids else None
+
+
+# Correctness testing: runs a solution on generated inputs, has its outputs judged, corrects it, and tests it again.
+#
+# CoCoST, sections 3.2.1 and 3.2.2, with the user's check first: a correction has to pass it too. The rounds end
+# when the outputs are judged right or cannot be judged, when the model has no other program to offer, or when
+# rounds or budget are used up. The model writes inputs only, never expected results. A judgement of wrong comes
+# with a corrected program in the same reply; APIs for the errors among the results are looked up beforehand.
 
 _FOUND = 5
 """Number of APIs that are looked up for one error."""

@@ -1,19 +1,19 @@
-"""Runs a whole program in a clean branch: as a solution, with its check and an example, or on a generated input.
-
-If the branching method changes during a trial, the trial is repeated from the beginning.
-"""
+"""Runs a whole program in a clean branch, and what it showed of the task."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from textwrap import dedent
+from typing import Final, TypeVar
 
 import anyio
 
 from exploracoder_jupyter.core.errors import BranchingChanged
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateProposed, Notice
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import (
     Candidate,
     Experience,
@@ -22,25 +22,171 @@ from exploracoder_jupyter.core.types import (
     InventedInput,
     Observation,
     Subtask,
+    Task,
     Usage,
 )
-from exploracoder_jupyter.pipeline.async_task_groups import task_group
-from exploracoder_jupyter.pipeline.branch_operations import (
+from exploracoder_jupyter.pipeline.code_analysis import find_called_apis, known_types, unbound_names
+from exploracoder_jupyter.pipeline.concurrency import task_group
+from exploracoder_jupyter.pipeline.context import (
     MOST_CHANGES,
     OWN_END,
+    Run,
+    State,
     accept_own_end,
     close_branches,
+    heuristic,
     keep_files,
     notify_branching_change,
 )
-from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
-from exploracoder_jupyter.pipeline.exploring.result_objection import refuse_invented
+from exploracoder_jupyter.pipeline.exploring.selection import find_facts, refuse_invented, stated_facts
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
-from exploracoder_jupyter.pipeline.solving.quoted_code import quoted_failing_code
-from exploracoder_jupyter.pipeline.solving.shown_evidence import show_named_variables, shows_something
+from exploracoder_jupyter.pipeline.retrieval.lookups import add_suggestions
 from exploracoder_jupyter.pipeline.solving.user_check import CheckCode
-from exploracoder_jupyter.pipeline.step_context import Run, State
+from exploracoder_jupyter.text.replies import split_fenced, without_fenced_blocks
+
+# Finds code that a task quotes because it fails: "why does this raise", with a block of Python.
+#
+# Such code is run before anything is written, so that the first request has its error. Code in a task is more often
+# an example of use; therefore the prose around it has to speak of a failure, and it has to be a program of its own.
+
+_FAILS: Final = re.compile(
+    r"\bwhy\b[^.?!]*\b(?:raise|fail|crash|break|error|not work)|\b(?:raises|fails|crashes|breaks)\b(?! if\b| when\b)"
+    r"|\b(?:does(?:n't| not)|won't|will not) (?:work|run)\b|\b(?:fix|debug|repair)\b|\bbroken\b"
+    r"|\b(?:get|got|gives?|gave|with|following|this|an?) (?:\w+ ){0,2}(?:error|exception|traceback)\b"
+    r"|\bTraceback \(most recent|^\w*(?:Error|Exception): ",
+    re.IGNORECASE | re.MULTILINE,
+)
+_INLINE: Final = re.compile(
+    r"\bwhy (?:does|do|did|is|are)\s+`([^`\n]+)`|`([^`\n]+\))`\s+(?:raises|fails|crashes)\b", re.IGNORECASE
+)
+_INDENTED: Final = re.compile(r"(?:^(?: {4}|\t)\S.*\n?(?:^(?: {4}|\t).*\n?|^[ \t]*\n(?= {4}|\t))*)", re.MULTILINE)
+
+
+@heuristic("looking for failing code in the task", lambda task: "")
+def quoted_failing_code(task: Task) -> str:
+    """Return the code that the task quotes as failing; empty if there is none."""
+    text = dedent(task.text)
+    inline = _INLINE.search(text)
+    prose = without_fenced_blocks(text)
+    candidates = [block.body for _, block in split_fenced(text) if block.language in ("", "python")]
+    candidates += [dedent(found[0]) for found in _INDENTED.finditer(prose)]
+    if not _FAILS.search(prose):
+        candidates = []
+    if inline:
+        candidates.append(next(filter(None, inline.groups())))
+    programs = [code.strip("\n") for code in candidates if parse_python(dedent(code)).body]
+    return next((code for code in programs if not _needs_the_solution(code, task)), "")
+
+
+def _needs_the_solution(code: str, task: Task) -> bool:
+    return bool(task.solution_name) and task.solution_name in (unbound_names(code) or ())
+
+
+# What a program showed, as far as it tells whether the task is done, and what in it speaks against that.
+#
+# A model that is asked whether anything is left to do sees the last program, the example that ran after it, and the
+# values of the variables that the task names: neither documentation nor earlier tries. Where it finds nothing
+# although something speaks against that, it is told so once. Only what can be found in the text counts: a value
+# that the task states and that occurs neither in the program nor in what came out, and values that are all missing.
+
+_IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
+_QUOTED_RESULT: Final = re.compile(r"`([^\W\d]\w*)`|(?<![\w`])(?:\"([^\"\n]{1,60})\"|'([^'\n]{1,60})')(?![\w`])")
+"""A name between backticks, or a text between quotation marks."""
+_CALL: Final = re.compile(r"`[^`\n]*\w\([^`\n]*`|^\s*>>>.*$", re.MULTILINE)
+"""Code in the prose, whose arguments are not results."""
+_GROUPED: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ALL_MISSING: Final = re.compile(r"^ *(?P<what>\S[^:\n]*): (?:[^\n]*, )?all (?:missing|null|NaN|NaT)\b", re.MULTILINE)
+_DISPLAY: Final = "__import__('IPython.display', fromlist=['_']).display"
+_EXPECTED: Final = re.compile(r"\b(?:missing|null|nan|nat|empty)\b", re.IGNORECASE)
+_MOST: Final = 5
+
+
+def gather_evidence(task: Task, seen: Sequence[Experience]) -> tuple[Experience, ...]:
+    """Return the last program with the example after it, if any.
+
+    Of the values that they changed, those that the task names come first and in full, the others with their first line,
+    and modules not at all. `seen` are programs and the examples after them, in the order in which they ran.
+    """
+    start = max((at for at, item in enumerate(seen) if not item.candidate.parent), default=0)
+    named = {name: place for place, name in reversed([*enumerate(_IDENTIFIER.findall(task.text))])}
+
+    def arrange(observation: Observation) -> Observation:
+        values = [one for one in observation.changes if one.type != "module"]
+        first = sorted((one for one in values if one.name in named), key=lambda one: named[one.name])
+        others = [one for one in values if one.name not in named]
+        if first or observation.text.strip():
+            others = [replace(one, summary=one.summary.partition("\n")[0]) for one in others]
+        return replace(observation, changes=(*first, *others))
+
+    return tuple(replace(item, observation=arrange(item.observation)) for item in seen[start:])
+
+
+def shows_something(task: Task, *observations: Observation) -> bool:
+    """Whether there is an output, a file, or the value of a variable that the task names."""
+    named = {*_IDENTIFIER.findall(task.text)}
+    return any(
+        seen.text.strip() or seen.files or any(one.name in named and one.summary for one in seen.changes)
+        for seen in observations
+    )
+
+
+def show_named_variables(task: Task) -> str:
+    """Return code that displays the user's variables that the task names; empty if it names none."""
+    words = {*_IDENTIFIER.findall(task.text)}
+    return "\n".join(f"print({f'{name}:'!r}); {_DISPLAY}({name})" for name in task.uses if name in words)
+
+
+@heuristic("comparing what came out with the task", lambda task, evidence: "")
+def find_doubt(task: Task, evidence: Sequence[Experience]) -> str:
+    """Return what speaks against a program that was called right, as sentences; empty if nothing does."""
+    absent = list(dict.fromkeys(_absent_values(task, evidence)))[:_MOST]
+    sentences = [f"The task states {', '.join(absent)}, but neither program nor output contains it."] if absent else []
+    if not _EXPECTED.search(task.text):
+        missing = [
+            f"{found['what']} in {change.name}"
+            for item in evidence
+            for change in item.observation.changes
+            for found in _ALL_MISSING.finditer(change.summary)
+        ]
+        missing = list(dict.fromkeys(missing))[:_MOST]
+        sentences += [f"All values are missing: {', '.join(missing)}."] if missing else []
+    return " ".join(sentences)
+
+
+def _absent_values(task: Task, evidence: Sequence[Experience]) -> Iterator[str]:
+    """Yield what the task states as a result, or quotes, and what neither code nor output contains."""
+    shown = "\n".join(text for item in evidence for text in _texts(item))
+    known = "\n".join([shown, task.solution_name or "", *task.libraries, *task.uses]).casefold()
+    facts = find_facts(_GROUPED.sub("", shown))
+    numbers = [fact for fact in facts if isinstance(fact, float)]
+    prose = _CALL.sub("", without_fenced_blocks(task.text))
+    for fact in stated_facts(_GROUPED.sub("", prose)):
+        if isinstance(fact, float) and not _is_near(fact, numbers):
+            yield f"{fact:.12g}"
+    for match in _QUOTED_RESULT.finditer(prose):
+        text = next(filter(None, match.groups()))
+        if text.casefold() not in known:
+            yield match[0].strip("`")
+
+
+def _texts(item: Experience) -> Iterator[str]:
+    observation = item.observation
+    yield item.candidate.code
+    yield observation.text
+    yield from observation.files
+    for change in observation.changes:
+        yield f"{change.name} {change.summary}"
+
+
+def _is_near(stated: float, numbers: Sequence[float]) -> bool:
+    """Whether one of the numbers is the stated one, rounded to as many places, or as a share of a hundred."""
+    places = len(f"{stated:.12g}".partition(".")[2])
+    return any(stated in (round(number, places), round(number * 100, places)) for number in numbers)
+
+
+# Runs a whole program in a clean branch: as a solution, with its check and an example, or on a generated input.
+#
+# If the branching method changes during a trial, the trial is repeated from the beginning.
 
 SOLUTION = Subtask("solution", "The whole task")
 _QUOTED = replace(SOLUTION, title="The code that the task quotes")

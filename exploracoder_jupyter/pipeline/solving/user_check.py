@@ -1,14 +1,4 @@
-"""The check of a solution: the user's assertions, `input -> output` pairs, doctest or pytest file; or a stated example.
-
-Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check fails. A
-check that cannot fail is rejected, so that a run is never `solved` without anything being checked. Equality without a
-truth value is decided by content, and the variables that the check compares with are protected from the program (see
-`user_check_equality_rewrite`).
-
-An example in the text of the task is a check too if its result can be compared: doctests, assertions, calls with a
-literal (`f(3) == 9`, "with x = 3, f(x) gives 9", the rows of a table). Examples in prose, such as "has the rows A and
-B", cannot be compared by a program; the strategy `example_repair` lets the model write them as a cell.
-"""
+"""The check of a solution: assertions, `input -> output` pairs, doctests, and the names that it reads."""
 
 from __future__ import annotations
 
@@ -16,6 +6,7 @@ import ast
 import builtins
 import doctest
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,15 +14,30 @@ from textwrap import dedent
 from typing import Final
 
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.types import Task, Unmet
-from exploracoder_jupyter.pipeline.guarded_heuristics import heuristic
-from exploracoder_jupyter.pipeline.solving.user_check_assertion_rewrite import (
+from exploracoder_jupyter.pipeline.code_analysis import ALWAYS_DEFINED, names_in
+from exploracoder_jupyter.pipeline.context import heuristic
+from exploracoder_jupyter.pipeline.solving.check_rewriting import (
     can_fail,
+    find_goldens,
     no_assertion_error,
     rewrite_assertions,
+    rewrite_equality,
+    snapshot_code,
 )
-from exploracoder_jupyter.pipeline.solving.user_check_equality_rewrite import rewrite_equality
-from exploracoder_jupyter.pipeline.solving.user_check_goldens import find_goldens, snapshot_code
+
+# The check of a solution: the user's assertions, `input -> output` pairs, doctest or pytest file; or a stated
+# example.
+#
+# Each becomes plain code that runs after the solution in the same branch and raises AssertionError if the check
+# fails. A check that cannot fail is rejected, so that a run is never `solved` without anything being checked.
+# Equality without a truth value is decided by content, and the variables that the check compares with are protected
+# from the program (see `check_rewriting`).
+#
+# An example in the text of the task is a check too if its result can be compared: doctests, assertions, calls with
+# a literal (`f(3) == 9`, "with x = 3, f(x) gives 9", the rows of a table). Examples in prose, such as "has the rows
+# A and B", cannot be compared by a program; the strategy `example_repair` lets the model write them as a cell.
 
 _CAME_OUT: Final = "The example that the task states came out."
 _MISSED: Final = "The program ran, but the example of the task did not give what the task states."
@@ -307,3 +313,48 @@ def _expression(text: str) -> ast.expr | None:
     tree = parse_check(f"({text}\n)")
     first = tree.body[0] if tree and tree.body else None
     return first.value if isinstance(first, ast.Expr) else None
+
+
+# Finds names that a check reads but the task does not mention: a solution would bind them only by chance.
+
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_IMPORT_ALIASES = {"np", "pd", "plt", "nx", "pl", "xr", "sns", "tf", "torch", "scipy", "numpy", "pandas", "pytest"}
+
+
+def unmentioned_names(task: Task) -> tuple[str, ...]:
+    """Return names that the task's check reads, but that neither the check binds nor the task mentions.
+
+    Excludes the user's variables that the task may use, the function that the solution defines, builtins and modules.
+    Empty if there is no check, or none that can be parsed.
+    """
+    with suppress(UsageError):
+        code = check_source(task)
+        libraries = (name for one in task.libraries for name in (one, one.replace("-", "_"), one.partition(".")[0]))
+        mentioned = {*_IDENTIFIER.findall(task.text), *task.uses, task.solution_name, *libraries}
+        names = names_in(code)
+        tree = parse_python(code)
+        declared = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+        free = names.read - names.bound - declared - ALWAYS_DEFINED - mentioned
+        uses = [
+            (child.lineno, child.col_offset, child.id, isinstance(node, ast.Attribute))
+            for node in ast.walk(tree)
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        ]
+        plain = {name for *_, name, dotted in uses if not dotted}
+        modules = {*sys.stdlib_module_names, *_IMPORT_ALIASES} - plain  # well-known modules that are used like ones
+        return tuple(dict.fromkeys(name for *_, name, _ in sorted(uses) if name in free - modules))
+    return ()
+
+
+def missing_names_notice(task: Task) -> str:
+    """Return a notice about these names and how to fix the task; empty if there are none."""
+    names = [f"`{name}`" for name in unmentioned_names(task)]
+    if not names:
+        return ""
+    which = f"the name {names[0]}" if len(names) == 1 else f"the names {', '.join(names[:-1])} and {names[-1]}"
+    return (
+        f"The check uses {which}, which the task does not mention: the model is only given the name"
+        f"{'' if len(names) == 1 else 's'}, so a solution may pass only by chance. Say in the task what belongs there,"
+        f" for example: “store it in {names[0]}”."
+    )

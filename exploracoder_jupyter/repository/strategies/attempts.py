@@ -39,26 +39,19 @@ from exploracoder_jupyter.core.types import (
     StopCause,
     Verdict,
 )
+from exploracoder_jupyter.pipeline.context import Run
 from exploracoder_jupyter.pipeline.exploring.planning import announce_libraries
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_parsed
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult
+from exploracoder_jupyter.pipeline.prompting.requests import ask_parsed
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
-from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.reading.source_file import Definition
-from exploracoder_jupyter.repository.testing.testing_report import (
-    TestReport,
-    TestResult,
-    lacks_service,
-    missing_modules,
-)
-from exploracoder_jupyter.repository.testing.tests_in_branch import run_tests
-from exploracoder_jupyter.repository.tools.repository_tool_calls import answer, called_as
-from exploracoder_jupyter.repository.tools.repository_tools import Finding, RepositoryTools
-from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
-from exploracoder_jupyter.repository.writing.patch import make_patch
-from exploracoder_jupyter.repository.writing.target import Target, find_target, similar_target
+from exploracoder_jupyter.pipeline.solving.solution import RunResult
+from exploracoder_jupyter.repository.index import RepositoryIndex
+from exploracoder_jupyter.repository.insertion import insert, parse_definition, without_target
+from exploracoder_jupyter.repository.patch import make_patch
+from exploracoder_jupyter.repository.source_files import Definition
+from exploracoder_jupyter.repository.target import Target, find_target, similar_target
+from exploracoder_jupyter.repository.testing import TestReport, TestResult, lacks_service, missing_modules, run_tests
+from exploracoder_jupyter.repository.tools import Finding, RepositoryTools, answer, called_as
 
 _PACKAGE: Final = "exploracoder_jupyter.repository.strategies"
 _MOST_NAMED: Final = 5

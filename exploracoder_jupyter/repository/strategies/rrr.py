@@ -1,8 +1,4 @@
-"""Retrieve-Repotools-Reflect: attempts, tests, tool calls and reflection in turns (RRR, section 4.1, Algorithm 1).
-
-For c oracle calls at most c attempts are written, each tested once: 3c - 2 requests, as each attempt after the first
-follows the tools that the model calls and a reflection.
-"""
+"""Retrieve-Repotools-Reflect, and the methods that it is compared with (RRR, section 5.1)."""
 
 from __future__ import annotations
 
@@ -13,20 +9,25 @@ from typing import Final
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Formulation
+from exploracoder_jupyter.core.configuration.sections import Formulation
 from exploracoder_jupyter.core.errors import BudgetExceeded, ReplyError
 from exploracoder_jupyter.core.events import KnowledgeSearched
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_text
-from exploracoder_jupyter.pipeline.prompting.reply_fragments import join_lines
-from exploracoder_jupyter.pipeline.solution_verdict import RunResult
+from exploracoder_jupyter.pipeline.context import Run
+from exploracoder_jupyter.pipeline.prompting.replies import join_lines
+from exploracoder_jupyter.pipeline.prompting.requests import ask_text
+from exploracoder_jupyter.pipeline.retrieval.queries import LONGEST_QUERY
 from exploracoder_jupyter.pipeline.solving.program_execution import SOLUTION
-from exploracoder_jupyter.pipeline.step_context import Run
-from exploracoder_jupyter.repository.reading.class_hierarchy import lineage
-from exploracoder_jupyter.repository.reading.repository_index import is_test_file
+from exploracoder_jupyter.pipeline.solving.solution import RunResult
+from exploracoder_jupyter.repository.index import is_test_file
+from exploracoder_jupyter.repository.search import lineage
 from exploracoder_jupyter.repository.strategies.attempts import Attempts, passages_of
-from exploracoder_jupyter.repository.tools.repository_tool_calls import parse_tool_request
-from exploracoder_jupyter.repository.tools.repository_tools import Finding
+from exploracoder_jupyter.repository.tools import Finding, parse_tool_request
+
+# Retrieve-Repotools-Reflect: attempts, tests, tool calls and reflection in turns (RRR, section 4.1, Algorithm 1).
+#
+# For c oracle calls at most c attempts are written, each tested once: 3c - 2 requests, as each attempt after the
+# first follows the tools that the model calls and a reflection.
 
 _MOST_CLASSES: Final = 6
 _MOST_FILES: Final = 3
@@ -148,3 +149,51 @@ async def reflect(attempts: Attempts, found: list[Passage]) -> list[str]:
         return [join_lines(await ask_text(attempts.run, "strategy", inputs, subject=attempts.subject))]
     except ReplyError:
         return []
+
+
+# The methods that RRR is compared with (section 5.1, Table 8), each with the same description and target.
+#
+# BasicPrompting has only the description, NaiveRAG the snippets that are nearest to it as well; RepoCoder retrieves
+# again with what it has written; Reflexion has no code of the repository but the feedback of the tests. Attempts of
+# the first three are tested once, at the end, and see nothing of it.
+
+
+async def basic_prompting(run: Run) -> RunResult:
+    """Write the target from its description alone. The strategy `repository-basic`."""
+    attempts = await Attempts.begin(run)
+    return await _test_once(attempts, await attempts.write("write"))
+
+
+async def naive_rag(run: Run) -> RunResult:
+    """Write the target with the snippets nearest to its description. The strategy `repository-rag`."""
+    attempts = await Attempts.begin(run)
+    snippets = await related_snippets(attempts, run.task.text)
+    return await _test_once(attempts, await attempts.write("write", snippets))
+
+
+async def repocoder(run: Run) -> RunResult:
+    """Retrieve and write in turns, each time by what was written before. The strategy `repository-repocoder`."""
+    attempts, code = await Attempts.begin(run), None
+    for round_ in range(max(run.retrieval.rounds, 1)):
+        query = code[:LONGEST_QUERY] if code else run.task.text
+        code = await attempts.write("write", await related_snippets(attempts, query, round_)) or code
+    return await _test_once(attempts, code)
+
+
+async def reflexion(run: Run) -> RunResult:
+    """Write, test and reflect in turns, without code of the repository. The strategy `repository-reflexion`."""
+    attempts = await Attempts.begin(run)
+
+    async def first() -> str | None:
+        return await attempts.write("write")
+
+    async def improved() -> str | None:
+        return await attempts.write("improve", (), await reflect(attempts, []))
+
+    return await improve_until_passed(attempts, first, improved)
+
+
+async def _test_once(attempts: Attempts, code: str | None) -> RunResult:
+    if code is not None:
+        await attempts.test(code)
+    return attempts.finish()

@@ -15,20 +15,20 @@ from typing import Literal
 
 from anyio import to_thread
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import UsageError, unwrap_group
 from exploracoder_jupyter.core.events import CandidateObserved, Record
 from exploracoder_jupyter.core.types import Environment, Observation
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.pipeline.ports import Branch
 from exploracoder_jupyter.pipeline.solving.user_check import build_check
-from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
-from exploracoder_jupyter.runs.trace_check import relocated_paths
+from exploracoder_jupyter.runs.knowledge_factory import cache_folder
+from exploracoder_jupyter.runs.trace_check import re_execution
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls, id_sort_key
 from exploracoder_jupyter.runs.trace_check.checked_trace import Subject, read_code, read_subject
-from exploracoder_jupyter.runs.trace_check.environment_builder import build_environment
-from exploracoder_jupyter.runs.trace_check.matching_environment import (
+from exploracoder_jupyter.runs.trace_check.environments import (
+    build_environment,
     describe_differences,
     describe_environment,
     library_versions,
@@ -37,28 +37,21 @@ from exploracoder_jupyter.runs.trace_check.matching_environment import (
 )
 from exploracoder_jupyter.runs.trace_check.re_execution import (
     ExecutionOptions,
+    MissingVariables,
     execute_again,
     never_ran,
-    retry_on_branching_change,
-    with_ancestors,
-)
-from exploracoder_jupyter.runs.trace_check.starting_state import (
-    MissingVariables,
     require_names,
     require_state,
+    retry_on_branching_change,
     run_code_before,
     run_setup,
+    with_ancestors,
 )
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.comparing.execution_comparison import (
-    Comparison,
-    comparable_result,
-    compare_with_record,
-)
-from exploracoder_jupyter.trace.comparing.output_comparison import TOLERANCE
-from exploracoder_jupyter.trace.recorded_executions import Execution
-from exploracoder_jupyter.trace.sanitizing.path_redaction import local_homes
-from exploracoder_jupyter.trace.storage.size_limit import omitted_values, trim_like_record
+from exploracoder_jupyter.trace.comparison import TOLERANCE, Comparison, comparable_result, compare_with_record
+from exploracoder_jupyter.trace.reading import Execution
+from exploracoder_jupyter.trace.redaction import local_homes
+from exploracoder_jupyter.trace.storage import omitted_values, trim_like_record
 
 __all__ = ["CheckRequest", "Report", "check_trace"]
 
@@ -137,7 +130,7 @@ class _Check:
 
     @property
     def workdir(self) -> Path:
-        return relocated_paths.workdir_of(self.subject.path, self.asked.workdir)
+        return re_execution.workdir_of(self.subject.path, self.asked.workdir)
 
     async def report(self) -> Report:
         """Execute everything once, and repeatedly what differs or could not run because its state was lost."""
@@ -169,7 +162,7 @@ class _Check:
 
     async def _restore(self, root: Branch) -> Branch:
         task = self.subject.started.task
-        setup = relocated_paths.expand_home(task.setup)
+        setup = re_execution.expand_home(task.setup)
         return await run_setup(await run_code_before(root, self.code), replace(task, setup=setup))
 
     def _execution_options(self, total: int) -> ExecutionOptions:
@@ -192,7 +185,7 @@ class _Check:
         comparison = self._compare(one)
         omitted = ", ".join(sorted({name for output in one.observation.outputs for name in omitted_values(output)}))
         reasons = [comparison.why, f"not compared: {omitted}, too large for the trace" if omitted else ""]
-        if comparison.result == "changed" and relocated_paths.is_redacted(one.code):
+        if comparison.result == "changed" and re_execution.is_redacted(one.code):
             reasons.append("its code contained a home folder or key, which traces redact")
         return Row(one.id, comparison.result, "; ".join(filter(None, reasons)))
 
@@ -200,10 +193,10 @@ class _Check:
         """Compare an execution with its record, both with paths relative to their working directories."""
         then, now = self.subject.started.environment.folder, _redactor().text(str(self.workdir))
         again = self.observations[one.id]
-        recorded = relocated_paths.make_relative(_as_recorded(one.observation), then)
-        recorded = relocated_paths.make_known_relative(recorded, relocated_paths.relative_paths(again, now))
+        recorded = re_execution.make_relative(_as_recorded(one.observation), then)
+        recorded = re_execution.make_known_relative(recorded, re_execution.relative_paths(again, now))
         trimmed = (trim_like_record(one.observation, observation) for observation in again)
-        relative = [relocated_paths.make_relative(observation, now, itself=bool(then)) for observation in trimmed]
+        relative = [re_execution.make_relative(observation, now, itself=bool(then)) for observation in trimmed]
         today = datetime.now(UTC).date()
         return compare_with_record(
             comparable_result(recorded, day=self.subject.day, code=one.code),

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from exploracoder_jupyter.trace.recorded_executions import Execution
+from exploracoder_jupyter.trace.reading import Execution
 
 Result = Literal["same", "varies", "changed", "edited", "not run"]
 

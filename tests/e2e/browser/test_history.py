@@ -6,8 +6,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
+from exploracoder_jupyter.core.history import HistoryStore, PastRun
 from exploracoder_jupyter.core.process_id import ProcessId
-from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.types import LibraryInfo
 from tests.e2e.browser.accessibility import SIDEBAR, serious_violations
 

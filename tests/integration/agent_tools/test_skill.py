@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from tests.json_output import json_result

@@ -51,7 +51,7 @@ def test_the_version_is_the_distributions():
     "statement",
     [
         "import exploracoder_jupyter.core.errors",
-        "import exploracoder_jupyter.core.configuration.explore_options",
+        "import exploracoder_jupyter.core.configuration.options",
         "import exploracoder_jupyter.kernel_agent",
         "from exploracoder_jupyter.cli.argument_parser import build_parser; build_parser()",
     ],

@@ -3,7 +3,7 @@
 import shlex
 import signal
 
-from exploracoder_jupyter.core.configuration.settings_sources import history_path
+from exploracoder_jupyter.core.configuration.sources import history_path
 from tests.integration.runs.test_resume import COMMAND, TASK, author, cache, explora, run_of, start_run  # noqa: F401
 from tests.patience import patience
 

@@ -13,17 +13,17 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.engine import Engine as InProcess
-from exploracoder_jupyter.ipython_extension.running.engine_relay import engine_command
+from exploracoder_jupyter.ipython_extension.running.engine import engine_command
 from exploracoder_jupyter.kernel_agent.variable_encoding import dump
-from exploracoder_jupyter.protocol.engine_messages import (
+from exploracoder_jupyter.protocol.messages import (
     KernelForked,
     LiveOffer,
+    Skip,
     Start,
     Stop,
     decode_from_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Skip
 from tests.patience import patience
 
 TASK = "Compute the mean of a list of numbers. Compute the median of a list of numbers."

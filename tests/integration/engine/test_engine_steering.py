@@ -7,14 +7,18 @@ import nbformat
 import psutil
 import pytest
 
-from exploracoder_jupyter.protocol.engine_messages import (
+from exploracoder_jupyter.protocol.messages import (
+    Choose,
     Continuation,
+    Replan,
+    Retry,
+    RunEdited,
+    Skip,
     Start,
     Stop,
     decode_from_engine,
     encode,
 )
-from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, RunEdited, Skip
 from exploracoder_jupyter.trace import CellView, load
 from tests.integration.engine.test_engine import cache, engine  # noqa: F401  fixtures
 from tests.patience import patience, wait_until

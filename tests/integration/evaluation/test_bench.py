@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.evaluation import evaluate
-from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from exploracoder_jupyter.evaluation.records import read_results
 from tests.integration import command_line
 from tests.json_output import json_result
 from tests.patience import patience, wait_until

@@ -12,13 +12,9 @@ import anyio
 import dask
 import pytest
 
-from exploracoder_jupyter.evaluation.scheduling.dask_rate_limit import create_shared_times
-from exploracoder_jupyter.evaluation.scheduling.dask_workers import SchedulerLost, connect, run_on_cluster
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
-from exploracoder_jupyter.evaluation.scheduling.manifest import Manifest, prepare_folder
-from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
-from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.dask_workers import SchedulerLost, connect, create_shared_times, run_on_cluster
+from exploracoder_jupyter.evaluation.records import Manifest, prepare_folder, read_results
+from exploracoder_jupyter.evaluation.scheduling import Limits, UnitExecution, UnitQueue
 from tests.patience import patience, wait_until_async
 from tests.scripted_units import ScriptedUnit, began, result_of, run_scripted, run_with_model, table, units
 

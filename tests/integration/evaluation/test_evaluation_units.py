@@ -6,12 +6,11 @@ from functools import partial
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.evaluation import Problem, Unit, run_unit, verify_problem
-from exploracoder_jupyter.evaluation.units.hidden_tests import run_hidden_tests
-from exploracoder_jupyter.evaluation.units.solution_scoring import score_solution
+from exploracoder_jupyter.evaluation.scoring import run_hidden_tests, score_solution
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.trace import load
 from tests.patience import patience

@@ -2,11 +2,9 @@
 
 import anyio
 
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import Limits
-from exploracoder_jupyter.evaluation.scheduling.local_workers import run_locally
-from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
-from exploracoder_jupyter.evaluation.scheduling.unit_on_worker import UnitExecution
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import UnitQueue
+from exploracoder_jupyter.evaluation.local_workers import run_locally
+from exploracoder_jupyter.evaluation.records import read_results
+from exploracoder_jupyter.evaluation.scheduling import Limits, UnitExecution, UnitQueue
 from tests.patience import patience, wait_until_async
 from tests.scripted_units import ScriptedUnit, began, result_of, run_scripted, table, units
 

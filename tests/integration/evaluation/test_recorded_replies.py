@@ -6,8 +6,7 @@ import pytest
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, CandidateSelected, ModelCalled
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.llm.archived_replies_model import ReplyRecording
-from exploracoder_jupyter.llm.reply_archive import ReplyArchive
+from exploracoder_jupyter.llm.recorded import ReplyArchive, ReplyRecording
 from exploracoder_jupyter.runs.exploration_run import run
 from exploracoder_jupyter.runs.order import Order
 

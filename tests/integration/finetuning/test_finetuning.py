@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.evaluation.scheduling.results_store import read_results
+from exploracoder_jupyter.core.configuration.sections import Retrieval
+from exploracoder_jupyter.evaluation.records import read_results
 from exploracoder_jupyter.finetuning.adapter_model import AdapterModel
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
+from exploracoder_jupyter.pipeline.prompting.requests import ask_code
 from tests.integration.command_line import explora
 from tests.json_output import json_result
 from tests.unit.world import a_run, happened

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from exploracoder_jupyter.core import events, types
-from exploracoder_jupyter.protocol import engine_messages
+from exploracoder_jupyter.protocol import messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 
 _seq = 0
@@ -18,11 +18,11 @@ _seq = 0
 def send_event(event):
     global _seq
     _seq += 1
-    send(engine_messages.RecordMessage(record=events.Record(_seq, time.time(), event)))
+    send(messages.RecordMessage(record=events.Record(_seq, time.time(), event)))
 
 
 def send(message):
-    sys.stdout.write(engine_messages.encode(message))
+    sys.stdout.write(messages.encode(message))
     sys.stdout.flush()
 
 
@@ -33,7 +33,7 @@ def end(outcome, reason, code=None):
         )
     )
     send(
-        engine_messages.Finished(
+        messages.Finished(
             summary={"status": outcome, "reason": reason, "solution": code, "trace": "explorations/fake.ipynb"}
         )
     )
@@ -41,7 +41,7 @@ def end(outcome, reason, code=None):
 
 def until_stopped():
     for line in sys.stdin:
-        if engine_messages.decode_to_engine(line).type == "stop":
+        if messages.decode_to_engine(line).type == "stop":
             return "asked"
     return "left alone"
 
@@ -49,8 +49,8 @@ def until_stopped():
 def answer_of_a_fork():
     """What the kernel says when it is asked to fork, and how long that took."""
     before = time.monotonic()
-    send(engine_messages.ForkKernel(number=7, address="/run/engine"))
-    answer = engine_messages.decode_to_engine(sys.stdin.readline())
+    send(messages.ForkKernel(number=7, address="/run/engine"))
+    answer = messages.decode_to_engine(sys.stdin.readline())
     return {**answer.model_dump(), "seconds": time.monotonic() - before}
 
 
@@ -60,11 +60,7 @@ def cell(name, source, **fields):
 
 
 def insert(name, after, source=""):
-    send(
-        engine_messages.CellsChanged(
-            changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]
-        )
-    )
+    send(messages.CellsChanged(changes=[CellChange(action="insert", id=name, after=after, cell=cell(name, source))]))
 
 
 def be_steered(anchor):
@@ -79,7 +75,7 @@ def be_steered(anchor):
     send_event(events.CandidateSelected(types.Selection("1", "1.1", ("it ran",))))
     last = "plan"
     for number, line in enumerate(sys.stdin, 1):
-        asked = engine_messages.decode_to_engine(line)
+        asked = messages.decode_to_engine(line)
         if asked.type == "stop":
             end("stopped", "By the user.")
             return
@@ -95,17 +91,17 @@ def arguments(control):
 
 
 def main():
-    start = engine_messages.decode_to_engine(sys.stdin.readline())
+    start = messages.decode_to_engine(sys.stdin.readline())
     order = {**start.model_dump(), "pid": os.getpid(), "session": os.getsid(0) == os.getpid()}
     Path("order.json").write_text(json.dumps(order))
     kind = start.libraries[0]
     if kind == "hesitates":
         how = until_stopped()
         Path("ended").write_text(how)
-        send(engine_messages.Failed(error="The run was stopped before it began."))
+        send(messages.Failed(error="The run was stopped before it began."))
         return
     if kind == "cannot":
-        send(engine_messages.Failed(error="There is no memory."))
+        send(messages.Failed(error="There is no memory."))
         time.sleep(600)
     if kind == "forks-late":
         time.sleep(1)
@@ -122,7 +118,7 @@ def main():
         )
     )
     if kind == "refuses":
-        send(engine_messages.Failed(error="The library is unknown.", remedy="Install it."))
+        send(messages.Failed(error="The library is unknown.", remedy="Install it."))
         return
     if kind == "steered":
         be_steered(start.cell)
@@ -132,7 +128,7 @@ def main():
     send_event(events.CandidateProposed(types.Candidate("1.1", "1", "x = 1")))
     send_event(events.CandidateObserved("1.1", types.Observation("ok")))
     if kind == "dies" and len(start.libraries) > 1:
-        send(engine_messages.TraceAt(path="/notes/explorations/dies.ipynb"))
+        send(messages.TraceAt(path="/notes/explorations/dies.ipynb"))
     if kind == "dies":
         sys.stderr.write("a last cry\n")
         os.kill(os.getpid(), signal.SIGKILL)
@@ -160,7 +156,7 @@ def main():
     if kind == "reviewed":
         send_event(events.PlanMade(types.Plan((types.Subtask("1", "Look"), types.Subtask("2", "Leap")))))
         send_event(events.ReviewAsked())
-        asked = engine_messages.decode_to_engine(sys.stdin.readline())
+        asked = messages.decode_to_engine(sys.stdin.readline())
         Path("accepted.json").write_text(json.dumps(asdict(asked)))
         send_event(events.Steered("replan"))
     if kind == "unsolved":

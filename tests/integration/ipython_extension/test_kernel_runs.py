@@ -11,7 +11,7 @@ import pytest
 
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.protocol.browser_messages import VERSION
-from exploracoder_jupyter.protocol.engine_messages import Start
+from exploracoder_jupyter.protocol.messages import Start
 from tests.patience import patience
 
 FAKE = Path(__file__).with_name("fake_engine.py")

@@ -9,7 +9,7 @@ import sys
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.ipython_extension.browser.form_requests import find_models, try_model
+from exploracoder_jupyter.ipython_extension.browser.page_requests import find_models, try_model
 from exploracoder_jupyter.protocol.form_messages import FindModels, TryModel
 
 KEY = "sk-very-secret-0123456789"

@@ -7,9 +7,9 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
-from exploracoder_jupyter.ipython_extension.searching import search_magic, search_process
-from exploracoder_jupyter.ipython_extension.searching.search_magic import LibrarySearcher
-from exploracoder_jupyter.ipython_extension.searching.search_process import run_search
+from exploracoder_jupyter.ipython_extension.searching import search_process
+from exploracoder_jupyter.ipython_extension.searching import search_process as search_magic
+from exploracoder_jupyter.ipython_extension.searching.search_process import LibrarySearcher, run_search
 
 
 def command(code):

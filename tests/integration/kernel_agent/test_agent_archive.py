@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.interpreter import find_interpreter, write_agent_archive
+from exploracoder_jupyter.kernels.agent import find_interpreter, write_agent_archive
 
 
 @pytest.fixture

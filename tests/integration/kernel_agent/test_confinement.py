@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernel_agent.confinement import landlock
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import compile_filter
 from tests.integration.siblings import LEVELS, open_engine
@@ -18,7 +18,7 @@ from tests.patience import patience
 
 PROGRAM = """
 import os, sys
-from exploracoder_jupyter.kernel_agent.confinement import namespaces, sandbox_probe, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls, namespaces, sandbox_probe
 
 def attempt(what, function, *arguments):
     try:
@@ -36,18 +36,18 @@ def in_child(work):
     os.wait()
 
 def with_own_proc():
-    syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID)
+    linux_calls.unshare(linux_calls.CLONE_NEWUSER | linux_calls.CLONE_NEWNS | linux_calls.CLONE_NEWPID)
     print("user namespace works", flush=True)
     in_child(mount_proc)
 
 def mount_proc():
     os.mkdir("proc")
-    attempt("writable proc", syscalls.mount, "proc", "proc", "proc")
-    attempt("read-only proc", syscalls.mount, "proc", "proc", "proc", syscalls.MS_RDONLY)
+    attempt("writable proc", linux_calls.mount, "proc", "proc", "proc")
+    attempt("read-only proc", linux_calls.mount, "proc", "proc", "proc", linux_calls.MS_RDONLY)
     attempt("settings", os.open, "proc/sys/kernel/core_pattern", os.O_WRONLY)
 
 def with_own_groups():
-    attempt("control groups", syscalls.unshare, syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | 0x2000000)
+    attempt("control groups", linux_calls.unshare, linux_calls.CLONE_NEWUSER | linux_calls.CLONE_NEWNS | 0x2000000)
 
 def view(order, nested):
     proc = namespaces.build_view(order)
@@ -114,7 +114,7 @@ async def test_a_run_without_a_filter_says_so(branching, tmp_path, monkeypatch):
 
 WITH_A_SOCKET = """
 import base64, ctypes, os, socket, sys
-from exploracoder_jupyter.kernel_agent.confinement import landlock, syscalls
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls
 
 class Vector(ctypes.Structure):
     _fields_ = [("start", ctypes.c_char_p), ("size", ctypes.c_size_t)]
@@ -140,8 +140,8 @@ way, port, program = sys.argv[1], int(sys.argv[2]), base64.b64decode(sys.argv[3]
 address = ("127.0.0.1", port)
 s = socket.socket()
 if program:
-    landlock.restrict(readable=["/"], writable=[], network=False)
-    syscalls.install_program(program)
+    linux_calls.restrict(readable=["/"], writable=[], network=False)
+    linux_calls.install_program(program)
 try:
     {
         "sendto": lambda: s.sendto(b"x", 1 << 29, address),
@@ -159,7 +159,7 @@ except OSError:
 def test_a_socket_from_before_opens_no_connection(way):
     """Issue 31, security 1: the server tells who has reached it, not the error."""
     program = compile_filter("landlock", network=False)
-    if program is None or landlock.version() < 4:
+    if program is None or linux_calls.version() < 4:
         pytest.skip("no filter or no Landlock for TCP here")
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from exploracoder_jupyter.knowledge.extraction import library_surface as surfaces
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface

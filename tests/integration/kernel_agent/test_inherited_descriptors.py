@@ -20,11 +20,10 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.confinement import syscalls
-from exploracoder_jupyter.kernel_agent.confinement.folder_copy import copy_tree
+from exploracoder_jupyter.kernel_agent.confinement import linux_calls
+from exploracoder_jupyter.kernel_agent.confinement.file_copies import copy_tree
 from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
-from exploracoder_jupyter.kernel_agent.forking.inherited_descriptors import InheritedDescriptors
-from exploracoder_jupyter.kernel_agent.forking.inherited_mappings import make_private
+from exploracoder_jupyter.kernel_agent.forking.inheritance import InheritedDescriptors, make_private
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="branches are forked on Linux only")
 
@@ -72,14 +71,14 @@ def is_null(number):
 def enter_view(show=()):
     """A view of its own in which, first, some folders are shown at other places, and the rest cannot be written."""
     ids = os.getuid(), os.getgid()
-    syscalls.unshare(syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS)
+    linux_calls.unshare(linux_calls.CLONE_NEWUSER | linux_calls.CLONE_NEWNS)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{ids[0]} {ids[0]} 1"), ("gid_map", f"{ids[1]} {ids[1]} 1")):
         Path("/proc/self", name).write_text(text)
-    syscalls.mount("", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
-    trees = [(syscalls.clone_tree(str(source)), str(target)) for source, target in show]
-    syscalls.make_read_only("/", devices=True)
+    linux_calls.mount("", "/", flags=linux_calls.MS_REC | linux_calls.MS_PRIVATE)
+    trees = [(linux_calls.clone_tree(str(source)), str(target)) for source, target in show]
+    linux_calls.make_read_only("/", devices=True)
     for tree, target in trees:
-        syscalls.attach(tree, target)
+        linux_calls.attach(tree, target)
 
 
 @pytest.fixture
@@ -267,7 +266,7 @@ def test_files_that_do_not_fit_are_called_that(tmp_path, views):
 
     def copy(_keep):
         enter_view()
-        syscalls.mount("tmpfs", str(tmp_path / "to"), "tmpfs", 0, "size=64k")
+        linux_calls.mount("tmpfs", str(tmp_path / "to"), "tmpfs", 0, "size=64k")
         with pytest.raises(OSError, match="the branch's files do not fit"):
             copy_tree(str(tmp_path / "from"), str(tmp_path / "to"))
 
@@ -561,14 +560,14 @@ def test_shared_memory_becomes_private_to_the_child(monkeypatch):
 
 
 def test_large_memory_is_mapped_again_or_refused(monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.inherited_mappings.MAX_COPIED_BYTES", 10_000)
+    monkeypatch.setattr("exploracoder_jupyter.kernel_agent.forking.inheritance.MAX_COPIED_BYTES", 10_000)
     file = os.memfd_create("large")
     os.truncate(file, 20_000)
     named, plain = mmap.mmap(file, 20_000), mmap.mmap(-1, 20_000)
     named[0] = plain[0] = 1
 
     def use(keep):
-        syscalls.drop_capabilities()  # the privileged find a way to every mapping
+        linux_calls.drop_capabilities()  # the privileged find a way to every mapping
         clauses = make_private()
         named[0] = 2
         return clauses, writable(named), writable(plain)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
+from exploracoder_jupyter.kernel_agent.introspection.locations import fingerprints
 from tests.integration.kernel_agent import programs
 
 CODE = {

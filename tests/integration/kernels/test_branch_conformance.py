@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.kernel_agent import variable_encoding
-from exploracoder_jupyter.kernels.observing.output_text import shown_text
+from exploracoder_jupyter.kernels.messages import shown_text
 from tests.integration.siblings import LEVELS, open_engine
 from tests.patience import patience, wait_until_async
 

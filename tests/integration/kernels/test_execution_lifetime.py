@@ -13,9 +13,9 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
@@ -26,7 +26,7 @@ SECONDS = str(10**6 + os.getpid())
 RUN = """
 import anyio
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 
 async def main():

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.core.file_lock import try_lock
+from exploracoder_jupyter.core.files import try_lock
 from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
-from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel
+from exploracoder_jupyter.kernels.siblings import LiveKernel
 from tests.as_user import visible_place
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine

@@ -9,10 +9,10 @@ import anyio
 import psutil
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, MissingRequirement
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.branching.observed_fork_hangs import libraries_that_hung
+from exploracoder_jupyter.kernels.branching.forker import libraries_that_hung
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunBranch
 from tests.patience import patience, wait_until
 
@@ -30,7 +30,7 @@ lock = threading.Lock()
 ENGINE = """
 import anyio, json, sys
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 
 async def main():

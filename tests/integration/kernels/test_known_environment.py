@@ -1,6 +1,6 @@
 """What is installed is read once in a process, and again when something has been installed."""
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.live_kernel import LiveKernel as Offered
+from exploracoder_jupyter.kernels.siblings import LiveKernel as Offered
 from tests.integration.kernels.live_aspects import ASPECTS
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience

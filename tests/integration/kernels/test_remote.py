@@ -19,12 +19,12 @@ import pytest
 import websocket
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.kernel_agent import variable_encoding
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.kernels.observing.output_collector import OutputCollector
-from exploracoder_jupyter.kernels.observing.output_text import shown_text
+from exploracoder_jupyter.kernels.agent import local_inspector
+from exploracoder_jupyter.kernels.messages import shown_text
+from exploracoder_jupyter.kernels.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.remote import remote_channel
 from exploracoder_jupyter.kernels.remote.gateway import open_gateway
 from exploracoder_jupyter.kernels.remote.kernel_lifetime import KernelReaper
@@ -303,7 +303,7 @@ async def test_the_remote_environment_is_read_like_the_local(quiet):
 ENGINE = """
 import sys, anyio
 from pathlib import Path
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 
 async def main():

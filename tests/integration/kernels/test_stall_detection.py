@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from exploracoder_jupyter.kernels.processes.stall_detection import StallDetector
+from exploracoder_jupyter.kernels.processes.watching import StallDetector
 from tests.patience import patience
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

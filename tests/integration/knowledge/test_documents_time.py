@@ -7,9 +7,8 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.knowledge.documents.document_files import File
-from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import NotText, TookTooLong
-from exploracoder_jupyter.knowledge.documents.reading_process import PageProcess
+from exploracoder_jupyter.knowledge.documents.document_source import read_documents
+from exploracoder_jupyter.knowledge.documents.reading_process import NotText, PageProcess, TookTooLong
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# `acmekit.connect(host)`\n\nOpen a connection to a device.\n"

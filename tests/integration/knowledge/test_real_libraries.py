@@ -4,10 +4,10 @@ import jedi
 import pytest
 from parso.cache import parser_cache
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.knowledge.extraction import stdlib_stubs
+from exploracoder_jupyter.kernels.agent import local_inspector
+from exploracoder_jupyter.knowledge.extraction import library_walk
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 
@@ -66,7 +66,7 @@ async def test_names_that_cannot_be_opened(cache, tmp_path):
 
 
 def test_stubs_give_signatures_of_compiled_functions():
-    found = stdlib_stubs.stub_signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
+    found = library_walk.stub_signatures(["datetime.datetime.strptime", "datetime.datetime.nothing"], module="datetime")
     assert list(found) == ["datetime.datetime.strptime"]
     assert found["datetime.datetime.strptime"].startswith("(date_string: str, format: str")
 
@@ -79,4 +79,4 @@ def test_stubs_are_read_during_writes_of_the_cache(tmp_path, monkeypatch):
     for path in written:
         path.write_bytes(b"")
     parser_cache.clear()
-    assert written and stdlib_stubs.stub_signatures(["fractions.Fraction"], module="fractions")
+    assert written and library_walk.stub_signatures(["fractions.Fraction"], module="fractions")

@@ -5,10 +5,10 @@ from contextlib import aclosing
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.runs.construction.knowledge_factory import environment_key
+from exploracoder_jupyter.runs.knowledge_factory import environment_key
 
 
 @pytest.fixture

@@ -5,18 +5,18 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Snippet, Task
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.runs import Order, trace_lock
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
-from exploracoder_jupyter.runs.trace_lock import refuse_active
+from exploracoder_jupyter.runs import Order, order
+from exploracoder_jupyter.runs.order import refuse_active
+from exploracoder_jupyter.runs.recording import EventRecorder
 
 _LOCK = """
 import sys, time
 from pathlib import Path
-from exploracoder_jupyter.runs.trace_lock import TraceLock
+from exploracoder_jupyter.runs.order import TraceLock
 lock = TraceLock(Path(sys.argv[1]))
 print(flush=True)
 time.sleep(60)
@@ -24,7 +24,7 @@ time.sleep(60)
 _STORE = """
 import sys
 from pathlib import Path
-from exploracoder_jupyter.knowledge.sources.snippet_store import SnippetStore
+from exploracoder_jupyter.knowledge.sources.snippets import SnippetStore
 from exploracoder_jupyter.core.types import Snippet
 
 print(flush=True)
@@ -47,7 +47,7 @@ def run_at(path):
 
 def test_the_lock_of_a_killed_process_blocks_nobody(tmp_path, monkeypatch):
     """Issue 14, item 11: what it left is used again, and goes away with the next run."""
-    monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
+    monkeypatch.setattr(order, "PATIENCE", 0.0)
     path = tmp_path / "a.ipynb"
     with begun(_LOCK, path) as process:
         with pytest.raises(UsageError, match=f"process {process.pid}, since"):

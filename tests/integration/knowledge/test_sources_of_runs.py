@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from exploracoder_jupyter.runs import Order, run

@@ -16,13 +16,13 @@ import anyio
 import pytest
 from werkzeug import Response
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Message, Sampling
-from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
-from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe, resolve_model
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.embeddings import EndpointEmbedder
+from exploracoder_jupyter.llm.endpoint.discovery import probe, resolve_model
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
 from tests.patience import patience

@@ -5,12 +5,12 @@ import json
 import anyio
 from werkzeug import Response
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.runs import Order, run
-from exploracoder_jupyter.trace.trace_file import load
+from exploracoder_jupyter.trace.file import load
 
 TASK = "Compute the median of [3, 1, 2] and store it in `m`"
 CODE = "```python\nfrom statistics import median\nm = median([3, 1, 2])\nprint(m)\n```"

@@ -13,12 +13,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 
 from exploracoder_jupyter import explore
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
-from exploracoder_jupyter.llm.endpoint.endpoint_probe import probe
-from exploracoder_jupyter.web.fetching.http_client import HttpClient
+from exploracoder_jupyter.llm.endpoint.discovery import find_endpoints, probe
+from exploracoder_jupyter.web.fetching import HttpClient
 from tests.integration.command_line import explora
 from tests.integration.llm.test_endpoint_faults import CHAT, answers, endpoint, whole
 

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration, Retrieval, Sandbox
 from exploracoder_jupyter.core.events import ModelCalled, RunStarted
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
-from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.recorded import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.trace import load
 from tests.unit.world import NoSteering, happened

@@ -5,9 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel

@@ -11,19 +11,19 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Progress
 from exploracoder_jupyter.core.types import Observation, RepositoryTask, Task
 from exploracoder_jupyter.evaluation import EvaluationRequest, Unit, aevaluate, run_unit, verify_problem
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problem_files import load_problems
 from exploracoder_jupyter.kernel_agent.repository_test_runner import run_tests
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.testing.testing_report import read_report
-from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
+from exploracoder_jupyter.repository.index import RepositoryIndex
+from exploracoder_jupyter.repository.testing import read_report
+from exploracoder_jupyter.repository.tools import RepositoryTools
 from exploracoder_jupyter.runs import Order, in_repository, replay, resume_order, run
-from exploracoder_jupyter.runs.recorded.run_replay import prepare_replay
+from exploracoder_jupyter.runs.replay import prepare_replay
 from tests.json_output import json_result
 from tests.patience import patience
 from tests.toy_model import offer_toy, reply

@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.kernel_agent.repository_test_runner import run_tests
-from exploracoder_jupyter.repository.testing.testing_report import read_report
+from exploracoder_jupyter.repository.testing import read_report
 from tests.patience import patience
 
 

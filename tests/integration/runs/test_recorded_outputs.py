@@ -6,13 +6,11 @@ Its first program runs without an error and pairs NaN with NaN; that is seen in 
 import json
 from pathlib import Path
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration, Sandbox
 from exploracoder_jupyter.core.events import ModelCalled
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.recorded import ReplayModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
 from exploracoder_jupyter.trace import load
 from tests.patience import patience

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.trace import load
 from tests.integration import command_line
 from tests.json_output import json_result

@@ -4,8 +4,8 @@ import compileall
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.knowledge.extraction.library_surface import find_libraries
 from exploracoder_jupyter.runs.exploration_run import check_origins
 from tests.integration.command_line import explora

@@ -9,8 +9,8 @@ import nbformat
 
 from exploracoder_jupyter.runs.trace_check import CheckRequest, check_trace
 from exploracoder_jupyter.trace import find_problems, load
-from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted
+from exploracoder_jupyter.trace.reading import executions
+from exploracoder_jupyter.trace.storage import SizeBudget, count_omitted
 from tests.integration.pipeline.test_whole_run import KEY, TASK, _order, _run, endpoint  # noqa: F401  a fixture
 from tests.integration.traces import explore
 from tests.unit.trace.views import whole_text
@@ -57,9 +57,7 @@ def test_a_trace_repeats_without_home_or_key(endpoint, tmp_path):  # noqa: F811
 
 
 def test_a_check_reports_what_a_trace_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "exploracoder_jupyter.trace.trace_file.SizeBudget", partial(SizeBudget, most=0, most_of_solutions=0)
-    )
+    monkeypatch.setattr("exploracoder_jupyter.trace.file.SizeBudget", partial(SizeBudget, most=0, most_of_solutions=0))
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()"
     many = "print('\\n'.join(map(str, range(2_000))))\nnumbers = list(range(900))\nnumbers"
     named = ["place = '/home/mariachen/thesis/data.csv'\nlen(place)", "len('/api/home/a')"]

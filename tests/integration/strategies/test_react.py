@@ -2,12 +2,11 @@
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.exploration_settings import Exploration
+from exploracoder_jupyter.core.configuration.sections import Budget, Exploration
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import Meter, Run, run_task
-from exploracoder_jupyter.strategies.agents.react import react
+from exploracoder_jupyter.strategies.agents import react
 from tests.integration.pipeline.test_correctness_testing import prepared
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import MATH, FewApis, NoSteering, happened

@@ -8,7 +8,7 @@ import pytest
 
 from exploracoder_jupyter.agent_tools import sibling_hosts
 from exploracoder_jupyter.agent_tools.sibling_hosts import MAX_HOSTS, SiblingHosts
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, UsageError
 from tests.patience import patience
 

@@ -12,7 +12,7 @@ import pytest
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.export.export_formats import export_run
-from exploracoder_jupyter.ipython_extension.running.command_process import export_trace
+from exploracoder_jupyter.ipython_extension.running.engine import export_trace
 from exploracoder_jupyter.trace import Trace, render
 from tests.json_output import json_result
 from tests.unit.factories import complete_run

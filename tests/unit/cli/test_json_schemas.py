@@ -3,7 +3,7 @@
 import re
 
 from exploracoder_jupyter.cli.argument_parser import build_parser
-from exploracoder_jupyter.cli.json_schemas import result_schemas
+from exploracoder_jupyter.cli.json_results import result_schemas
 
 
 def test_every_command_but_one_has_a_schema():

@@ -9,11 +9,10 @@ import tomllib
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.config_file_writer import write_config
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets, write_config
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.llm.endpoint.endpoint_discovery import find_endpoints
+from exploracoder_jupyter.llm.endpoint.discovery import find_endpoints
 from tests.json_output import json_result
 
 KEY = "sk-very-secret-0123456789"

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.knowledge.sources import SnippetStore
 from tests.json_output import json_result
@@ -70,8 +70,8 @@ def test_they_are_removed_by_library_or_all(store, capsys):
 def test_a_failure_to_remove_is_reported(store, capsys, monkeypatch):
     with sqlite3.connect(store.path, isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
-        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.LOCK_TIMEOUT", 0.01)
-        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippet_store.SHORT_LOCK_TIMEOUT", 0.01)
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippets.LOCK_TIMEOUT", 0.01)
+        monkeypatch.setattr("exploracoder_jupyter.knowledge.sources.snippets.SHORT_LOCK_TIMEOUT", 0.01)
         assert main(["snippets", "--clear"]) == 2
         other.execute("ROLLBACK")
     other.close()

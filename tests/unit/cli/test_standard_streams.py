@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.cli.display import standard_streams
-from exploracoder_jupyter.cli.display.search_text import print_results
-from exploracoder_jupyter.text.terminal_text import printable
+from exploracoder_jupyter.cli import output
+from exploracoder_jupyter.cli.output import print_results
+from exploracoder_jupyter.text.characters import printable
 
 
 def test_control_characters_do_not_reach_a_terminal():
@@ -22,8 +22,8 @@ def test_escape_sequences_do_not_pass_a_pipe(capsys):
     row |= {"parameters": [dict.fromkeys(("name", "type", "about", "default"), ESCAPES)], "examples": [ESCAPES]}
     libraries = [{"name": ESCAPES, "version": "1", "cached": True}]
     print_results({"results": [row], "libraries": libraries, "apis": 1, "seconds": 0.0}, details=True)
-    standard_streams.print_code(f"x = '{ESCAPES}'\n\tüber　x")
-    standard_streams.print_code(f"+{ESCAPES}", "diff")
+    output.print_code(f"x = '{ESCAPES}'\n\tüber　x")
+    output.print_code(f"+{ESCAPES}", "diff")
     captured = capsys.readouterr()
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", captured.out + captured.err)
     assert "�[2J" in captured.out
@@ -31,8 +31,8 @@ def test_escape_sequences_do_not_pass_a_pipe(capsys):
 
 
 def test_json_is_the_only_thing_on_standard_output(capsys):
-    standard_streams.print_note("beside")
-    standard_streams.print_json({"status": "solved"})
+    output.print_note("beside")
+    output.print_json({"status": "solved"})
     captured = capsys.readouterr()
     assert captured.out == '{\n  "status": "solved"\n}\n'
     assert captured.err == "beside\n"
@@ -44,12 +44,12 @@ def test_a_closed_reader_ends_only_the_writing(monkeypatch):
     with os.fdopen(writer, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         for _ in range(3):
-            standard_streams.print_result("x" * 100_000)
+            output.print_result("x" * 100_000)
         assert os.path.samestat(os.fstat(stream.fileno()), Path(os.devnull).stat())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_text_that_the_terminal_cannot_show_is_replaced(tmp_path, encoding):
     with (tmp_path / "out").open("w", encoding=encoding) as stream:
-        standard_streams.write_line(stream, "✓ \udcff ü")
+        output.write_line(stream, "✓ \udcff ü")
     assert (tmp_path / "out").read_text(encoding=encoding).endswith(("ü\n", "?\n"))

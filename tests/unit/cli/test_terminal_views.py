@@ -5,8 +5,7 @@ import re
 
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_run_view import LiveView, render_view
-from exploracoder_jupyter.cli.display.log_lines import EventLines
+from exploracoder_jupyter.cli.live_view import EventLines, LiveView, render_view
 from exploracoder_jupyter.core import events, types
 from exploracoder_jupyter.core.run_state import RunState, fold
 

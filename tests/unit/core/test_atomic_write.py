@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from exploracoder_jupyter.core.atomic_write import write_atomic
+from exploracoder_jupyter.core.files import write_atomic
 
 
 def test_what_was_there_is_replaced(tmp_path):

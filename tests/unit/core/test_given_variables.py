@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.core.given_variables import classify_mention, find_invented
+from exploracoder_jupyter.core.task import classify_mention, find_invented
 
 
 @pytest.mark.parametrize(

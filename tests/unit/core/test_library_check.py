@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
 

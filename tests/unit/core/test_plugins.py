@@ -12,8 +12,9 @@ from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.errors import MissingRequirement
 from exploracoder_jupyter.kernel_agent import entry_points
 from exploracoder_jupyter.kernel_agent.entry_points import GROUPS, Plugin, own_plugins, registered
+from exploracoder_jupyter.kernel_agent.summaries.facts import TypeFamily
 from exploracoder_jupyter.kernel_agent.summaries.summarizer_registry import FAMILIES
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
+from exploracoder_jupyter.kernels.agent import write_agent_archive
 
 TIDES = Plugin("models", "tides", "explora_tides:create", "explora-tides", "0.1")
 
@@ -97,9 +98,10 @@ def test_every_built_in_plugin_can_be_loaded():
 
 def test_every_type_family_is_registered_once():
     folder = Path(exploracoder_jupyter.__file__).parent / "kernel_agent" / "summaries"
-    paths = [path for path in folder.glob("*/*.py") if "\nFAMILY = " in path.read_text(encoding="utf-8")]
-    modules = [f"exploracoder_jupyter.kernel_agent.summaries.{path.parent.name}.{path.stem}" for path in paths]
-    assert {id(import_module(name).FAMILY) for name in modules} == {id(family) for family in FAMILIES}
+    names = [f"exploracoder_jupyter.kernel_agent.summaries.{path.stem}" for path in folder.glob("*.py")]
+    values = [value for name in names for value in vars(import_module(name)).values()]
+    defined = {id(value) for value in values if isinstance(value, TypeFamily)}
+    assert defined == {id(family) for family in FAMILIES}
     names = [name for family in FAMILIES for name in {*family.describers, *family.measures}]
     assert len(names) == len(set(names))
 

@@ -13,16 +13,16 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.cli import main
+from exploracoder_jupyter.core.configuration.sections import History
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import history_path
-from exploracoder_jupyter.core.configuration.view_settings import History
+from exploracoder_jupyter.core.configuration.sources import history_path
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
+from exploracoder_jupyter.core.files import SqliteStore
+from exploracoder_jupyter.core.history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
 from exploracoder_jupyter.core.process_id import ProcessId
-from exploracoder_jupyter.core.run_history import _MIGRATIONS, CUT_OFF, DAY, RUNNING, HistoryStore, PastRun
-from exploracoder_jupyter.core.sqlite_store import SqliteStore
 from exploracoder_jupyter.core.types import LibraryInfo, Task, Usage, Verdict
 from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from exploracoder_jupyter.runs.recording import HistoryWriter
 from tests.json_output import json_result
 from tests.unit.factories import complete_run, started, states
 
@@ -145,7 +145,7 @@ def test_an_unwritable_history_stops_no_run(remember, store, monkeypatch, obstac
         other = sqlite3.connect(history_path())
         other.execute("BEGIN EXCLUSIVE")
         for name in ("SHORT_LOCK_TIMEOUT", "LOCK_TIMEOUT"):
-            monkeypatch.setattr(f"exploracoder_jupyter.core.run_history.{name}", 0.01)
+            monkeypatch.setattr(f"exploracoder_jupyter.core.history.{name}", 0.01)
     else:
         monkeypatch.setattr(HistoryStore, "write", lambda *_: 1 / 0)
     records = lately(complete_run())

@@ -3,7 +3,7 @@
 from exploracoder_jupyter.core.events import CandidateSelected, ReviewAsked, Steered, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.run_state import SOLUTION, fold_all, with_failure, with_summary
 from exploracoder_jupyter.core.types import Observation, Selection
-from exploracoder_jupyter.trace.cells.cell_outputs import SanitizedOutputs
+from exploracoder_jupyter.trace.cells import SanitizedOutputs
 from tests.unit.factories import complete_run, failed, finished, planned, proposed, ran, recorded, started, stream
 
 BEGUN = (started(), planned("a", "b"), SubtaskStarted("1", ()), proposed("1.1", "x = 1"))

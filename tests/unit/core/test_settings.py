@@ -2,15 +2,15 @@
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.config_file_writer import write_config
-from exploracoder_jupyter.core.configuration.recorded_settings import recorded_layer
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import (
+from exploracoder_jupyter.core.configuration.sources import (
     VARIABLES,
     as_json,
     read_secrets,
+    recorded_layer,
     resolve,
     unknown_variables,
+    write_config,
 )
 from exploracoder_jupyter.core.errors import UsageError
 

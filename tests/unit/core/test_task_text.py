@@ -4,7 +4,7 @@ import types
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.task_text import MAX_BYTES, read_code, read_task
+from exploracoder_jupyter.core.task import MAX_BYTES, read_code, read_task
 
 
 @pytest.fixture

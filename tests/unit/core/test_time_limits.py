@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.runs.kernel_fork_client import KernelForkClient
+from exploracoder_jupyter.runs.steering import KernelForkClient
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -30,6 +30,6 @@ def test_without_a_known_load_limits_stay(monkeypatch):
 async def test_a_busy_machine_gives_forks_more_time(monkeypatch):
     """Issue 14, item 13: the message has the number of seconds that were waited for."""
     loaded(monkeypatch, 4.0)
-    monkeypatch.setattr("exploracoder_jupyter.runs.kernel_fork_client.PATIENCE", 0.1)
+    monkeypatch.setattr("exploracoder_jupyter.runs.steering.PATIENCE", 0.1)
     with pytest.raises(KernelError, match=r"did not answer within 0\.4 s"):
         await KernelForkClient(lambda request: None).fork("/run/x")

@@ -6,15 +6,15 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.message_formatting import choose_wording, did_you_mean, plural, terminal_wording
+from exploracoder_jupyter.core.messages import choose_wording, did_you_mean, plural, terminal_wording
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.run_state.run_wording import describe_usage
 from exploracoder_jupyter.core.types import Usage
-from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
-from exploracoder_jupyter.llm.endpoint.fault_messages import key_remedy
-from exploracoder_jupyter.runs.construction.run_settings import model_notices
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
+from exploracoder_jupyter.llm.endpoint.faults import key_remedy
+from exploracoder_jupyter.runs.factories import model_notices
 from tests.unit.factories import started
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from exploracoder_jupyter.evaluation.measures.unit_result import UnitResult
+from exploracoder_jupyter.evaluation.results import UnitResult
 
 
 def unit(problem="p1", strategy="rag", *, passed=True, sample=0, model="small", **fields) -> UnitResult:

@@ -23,7 +23,7 @@ from exploracoder_jupyter.core.events import (
     SolutionTested,
 )
 from exploracoder_jupyter.export.export_formats import export_run
-from exploracoder_jupyter.export.markdown_html import adapt_fragment, wrap_tables
+from exploracoder_jupyter.export.html import adapt_fragment, wrap_tables
 from tests.unit.factories import (
     api,
     complete_events,

@@ -1,14 +1,17 @@
 """Samples, calls, queries and filters of annotated code."""
 
 from exploracoder_jupyter.core.types import ScoredApi
-from exploracoder_jupyter.finetuning.annotation import AnnotatedSample, annotate, unsuitable
-from exploracoder_jupyter.finetuning.benchmark_overlap import BenchmarkOverlap
-from exploracoder_jupyter.finetuning.library_calls import find_calls
-from exploracoder_jupyter.finetuning.model_queries import ask_queries
-from exploracoder_jupyter.finetuning.rule_queries import queries
-from exploracoder_jupyter.finetuning.sample_splitting import Sample, SourceText, find_aliases, split_samples
+from exploracoder_jupyter.finetuning.annotation import (
+    AnnotatedSample,
+    annotate,
+    ask_queries,
+    find_calls,
+    queries,
+    unsuitable,
+)
+from exploracoder_jupyter.finetuning.corpus import BenchmarkOverlap, Sample, SourceText, find_aliases, split_samples
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
-from exploracoder_jupyter.pipeline.prompting.inline_lookups import find_lookups, find_request, strip_lookups
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import find_lookups, find_request, strip_lookups
 from tests.unit.world import FewApis, api
 
 KNOWLEDGE = FewApis(

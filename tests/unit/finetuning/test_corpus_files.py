@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import snippets_path
+from exploracoder_jupyter.core.configuration.sources import snippets_path
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Snippet
 from exploracoder_jupyter.finetuning.annotation import AnnotatedSample
 from exploracoder_jupyter.finetuning.base_model import LoadedModel
-from exploracoder_jupyter.finetuning.corpus_files import read_corpus, stored_snippets, trace_sample
-from exploracoder_jupyter.finetuning.training_examples import IGNORED, encode, encode_rows, read_rows
+from exploracoder_jupyter.finetuning.corpus import read_corpus, stored_snippets, trace_sample
+from exploracoder_jupyter.finetuning.training import IGNORED, encode, encode_rows, read_rows
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.pipeline.prompting.inline_lookups import write_lookup
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import write_lookup
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 ROW = AnnotatedSample(

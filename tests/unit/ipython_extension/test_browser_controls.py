@@ -42,18 +42,17 @@ from exploracoder_jupyter.core.types import (
 from exploracoder_jupyter.ipython_extension import jupyter_server
 from exploracoder_jupyter.ipython_extension.browser import browser_comms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.running.followed_run import Run
-from exploracoder_jupyter.ipython_extension.running.manual_steering import (
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun, RunContext, run_view
+from exploracoder_jupyter.ipython_extension.running.runs import (
+    Run,
     apply_control,
     build_continuation,
     describe_continuation,
 )
 from exploracoder_jupyter.protocol import browser_messages
 from exploracoder_jupyter.protocol.browser_messages import CellChange, Continue, RetrySubtask, SkipSubtask, StopRun
-from exploracoder_jupyter.protocol.engine_messages import Stop
-from exploracoder_jupyter.trace.trace_file import render
+from exploracoder_jupyter.protocol.messages import Stop
+from exploracoder_jupyter.trace.file import render
 from tests.patience import patience
 from tests.unit.factories import state_after
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.explore_options import split_call
+from exploracoder_jupyter.core.configuration.options import split_call
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
 
 CASES = Path(__file__).parents[3] / "labextension" / "src" / "newExploration" / "__tests__" / "callingCells.json"
 

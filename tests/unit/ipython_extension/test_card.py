@@ -26,10 +26,9 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state import RunState, fold, with_failure, with_summary
 from exploracoder_jupyter.core.run_state.run_wording import cost, describe, headline
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.result_card.card_html import card_bundle
-from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
-from exploracoder_jupyter.trace.cells.cell_outputs import solution_outputs
+from exploracoder_jupyter.ipython_extension.browser.browser_run import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.result_card.card import as_text, card_bundle
+from exploracoder_jupyter.trace.cells import solution_outputs
 from tests.unit.factories import (
     complete_events,
     failed,

@@ -7,16 +7,16 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
-from exploracoder_jupyter.core.trace_peek import list_traces
+from exploracoder_jupyter.core.history import list_traces
 from exploracoder_jupyter.core.types import Task, Verdict
-from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
 from exploracoder_jupyter.ipython_extension.running.cell_trace_lookup import find_recorded_run
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
+from exploracoder_jupyter.ipython_extension.running.runs import Runs
 from exploracoder_jupyter.trace import Trace, render
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
+from exploracoder_jupyter.trace.edits import without_unselected
 from tests.unit.factories import RUN_ID, complete_run, started
 from tests.unit.factories import recorded as records_of
 

@@ -7,15 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import history_path
+from exploracoder_jupyter.core.configuration.sources import history_path
+from exploracoder_jupyter.core.history import HistoryStore, PastRun
 from exploracoder_jupyter.core.process_id import ProcessId
-from exploracoder_jupyter.core.run_history import HistoryStore, PastRun
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.earlier_runs import as_html, as_text, list_runs, trace_views
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun, RunContext
+from exploracoder_jupyter.ipython_extension.browser.page_requests import as_html, as_text, list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, server_root
 from exploracoder_jupyter.protocol import browser_messages
 from tests.unit.factories import started

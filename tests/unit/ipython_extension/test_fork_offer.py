@@ -11,18 +11,14 @@ from statistics import median
 import pytest
 from IPython.core.error import StdinNotImplementedError
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import UserVariable
-from exploracoder_jupyter.ipython_extension.mentioned_variables import (
-    describe_variables,
-    find_mentioned,
-    find_replaced,
-)
-from exploracoder_jupyter.ipython_extension.running import fork_offer
-from exploracoder_jupyter.ipython_extension.running.variable_sending import send_with_consent
+from exploracoder_jupyter.ipython_extension.running import offered_state
+from exploracoder_jupyter.ipython_extension.running.offered_state import send_with_consent
+from exploracoder_jupyter.ipython_extension.user_variables import describe_variables, find_mentioned, find_replaced
 from exploracoder_jupyter.kernel_agent.variable_decoding import load
-from exploracoder_jupyter.protocol.engine_messages import Hazard, LiveOffer
+from exploracoder_jupyter.protocol.messages import Hazard, LiveOffer
 
 
 def own():
@@ -101,8 +97,8 @@ def refused(kind):
     ],
 )
 def test_whether_the_kernel_will_be_forked_is_foreseen(monkeypatch, offered, settings, expected):
-    monkeypatch.setattr(fork_offer, "_can_confine", lambda _network: True)
-    assert (not fork_offer.reason_not_forked(offered, Sandbox(**settings))) is expected
+    monkeypatch.setattr(offered_state, "_can_confine", lambda _network: True)
+    assert (not offered_state.reason_not_forked(offered, Sandbox(**settings))) is expected
 
 
 DENIED = '{{"namespaces": "denied", "landlock": {}}}'
@@ -126,12 +122,12 @@ def test_the_safest_way_decides_whether_forks_are_made(monkeypatch, output, bubb
         return subprocess.CompletedProcess(command, 0, stdout=output)
 
     monkeypatch.setattr(subprocess, "run", run)
-    fork_offer._can_confine.cache_clear()
+    offered_state._can_confine.cache_clear()
     try:
-        assert (not fork_offer.reason_not_forked(LiveOffer(), Sandbox())) is forks
-        assert not fork_offer.reason_not_forked(LiveOffer(), Sandbox(state="live"))
+        assert (not offered_state.reason_not_forked(LiveOffer(), Sandbox())) is forks
+        assert not offered_state.reason_not_forked(LiveOffer(), Sandbox(state="live"))
     finally:
-        fork_offer._can_confine.cache_clear()
+        offered_state._can_confine.cache_clear()
 
 
 def test_data_that_a_task_names_is_given():

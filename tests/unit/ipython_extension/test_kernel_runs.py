@@ -7,12 +7,10 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record, RunFinished, RunStarted
 from exploracoder_jupyter.core.run_state import RunState
 from exploracoder_jupyter.core.types import Environment, Task, Usage, Verdict
-from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext
-from exploracoder_jupyter.ipython_extension.running.engine_relay import FailedEngine
-from exploracoder_jupyter.ipython_extension.running.followed_run import Run
-from exploracoder_jupyter.ipython_extension.running.kernel_runs import Runs
-from exploracoder_jupyter.protocol.engine_messages import Failed, RecordMessage, Start
+from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun, RunContext
+from exploracoder_jupyter.ipython_extension.running.engine import FailedEngine
+from exploracoder_jupyter.ipython_extension.running.runs import Run, Runs
+from exploracoder_jupyter.protocol.messages import Failed, RecordMessage, Start
 
 
 class Pages:

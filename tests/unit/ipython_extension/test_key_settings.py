@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import config_path, read_secrets
+from exploracoder_jupyter.core.configuration.sources import config_path, read_secrets
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain, save_key
 

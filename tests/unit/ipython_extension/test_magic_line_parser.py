@@ -4,14 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.explore_options import (
-    OPTIONS,
-    add_options,
-    settings_layer,
-)
-from exploracoder_jupyter.core.configuration.option_parser import OptionParser
+from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParser, add_options, settings_layer
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.ipython_extension.magic_line_parser import parse_magic_line
+from exploracoder_jupyter.ipython_extension.magic_line import parse_magic_line
 
 
 def test_a_line_becomes_a_call():

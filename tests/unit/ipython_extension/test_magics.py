@@ -8,9 +8,9 @@ from IPython.core.error import UsageError
 from traitlets import TraitError
 
 import exploracoder_jupyter
-from exploracoder_jupyter.core.configuration.explore_options import OPTIONS
+from exploracoder_jupyter.core.configuration.options import OPTIONS
 from exploracoder_jupyter.ipython_extension.magics import ExploraMagics
-from exploracoder_jupyter.ipython_extension.running.command_process import change_repository
+from exploracoder_jupyter.ipython_extension.running.engine import change_repository
 
 
 def magics(shell):

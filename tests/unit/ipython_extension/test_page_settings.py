@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.ipython_extension.browser.page_settings import save_settings, view_settings
+from exploracoder_jupyter.ipython_extension.browser.page_requests import save_settings, view_settings
 from exploracoder_jupyter.protocol.browser_messages import parse_control
 from exploracoder_jupyter.protocol.form_messages import SaveSettings
 

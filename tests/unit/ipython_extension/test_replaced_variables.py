@@ -11,10 +11,10 @@ from jsonschema import validate
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.types import Solution, Task, Usage, UserVariable, Verdict
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
-from exploracoder_jupyter.ipython_extension.replaced_variables import ReplacedVariables
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
-from exploracoder_jupyter.trace.metadata_namespace import schema
-from exploracoder_jupyter.trace.trace_file import render
+from exploracoder_jupyter.ipython_extension.user_variables import ReplacedVariables
+from exploracoder_jupyter.trace.file import render
+from exploracoder_jupyter.trace.metadata import schema
 from tests.patience import wait_until
 from tests.unit.factories import complete_events, recorded, started, state_after
 

@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Parameter
 from exploracoder_jupyter.ipython_extension import tab_completion
-from exploracoder_jupyter.ipython_extension.searching.search_magic import SearchTarget, parse_search_line
+from exploracoder_jupyter.ipython_extension.searching.search_process import SearchTarget, parse_search_line
 from exploracoder_jupyter.ipython_extension.searching.search_results import Hit, Results, SearchedLibrary, parse_results
 from tests.unit.texts import formulas
 

@@ -8,12 +8,11 @@ import pytest
 
 from exploracoder_jupyter.core.events import FilesKept, Record
 from exploracoder_jupyter.core.run_state import RunState, fold, fold_all
-from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
-from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
-from exploracoder_jupyter.ipython_extension.solution_files import copy_files, describe_files
+from exploracoder_jupyter.ipython_extension.result_card.card import as_text, card_html
+from exploracoder_jupyter.ipython_extension.user_variables import copy_files, describe_files
 from exploracoder_jupyter.trace import render, summarize_run
-from exploracoder_jupyter.trace.metadata_namespace import schema
-from exploracoder_jupyter.trace.trace_paths import files_path
+from exploracoder_jupyter.trace.metadata import schema
+from exploracoder_jupyter.trace.paths import files_path
 from tests.unit.factories import complete_events, recorded
 
 

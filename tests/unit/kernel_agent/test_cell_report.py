@@ -11,9 +11,8 @@ from types import SimpleNamespace
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from exploracoder_jupyter.kernel_agent.reporting import touched_files
-from exploracoder_jupyter.kernel_agent.reporting.captured_warnings import WarningCapture
-from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, CellReporter
+from exploracoder_jupyter.kernel_agent.reporting import cell_report
+from exploracoder_jupyter.kernel_agent.reporting.cell_report import MIME, CellReporter, WarningCapture
 from exploracoder_jupyter.kernel_agent.summaries.display_formatter import LLM, SCHEMA, install
 
 
@@ -278,7 +277,7 @@ def test_what_is_restored_later_counts_once(caught, monkeypatch):
 def watched(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "old").write_text("old")
-    watcher = touched_files.FileTracker()
+    watcher = cell_report.FileTracker()
     watcher.start()
     return watcher, tmp_path
 
@@ -294,10 +293,10 @@ def test_new_and_changed_files_are_reported(watched):
 
 def test_a_full_folder_is_given_up(watched, monkeypatch):
     watcher, folder = watched
-    monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 1)
+    monkeypatch.setattr(cell_report, "_MAX_ENTRIES", 1)
     (folder / "new").write_text("x")
     assert watcher.stop() == []
-    monkeypatch.setattr(touched_files, "_MAX_ENTRIES", 9)
+    monkeypatch.setattr(cell_report, "_MAX_ENTRIES", 9)
     watcher.start()
     (folder / "newer").write_text("x")
     assert watcher.stop() == []
@@ -306,7 +305,7 @@ def test_a_full_folder_is_given_up(watched, monkeypatch):
 @pytest.mark.parametrize("times, expected", [(1, ["new"]), (2, [])])
 def test_a_repeatedly_slow_folder_is_given_up(watched, monkeypatch, times, expected):
     watcher, folder = watched
-    monkeypatch.setattr(touched_files, "_MAX_SECONDS", -1)
+    monkeypatch.setattr(cell_report, "_MAX_SECONDS", -1)
     for _ in range(times):
         watcher.start()
     monkeypatch.undo()

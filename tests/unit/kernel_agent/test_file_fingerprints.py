@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import (
+from exploracoder_jupyter.kernel_agent.introspection.locations import (
     TREE,
     fingerprint,
     fingerprints,

@@ -2,7 +2,7 @@
 
 from importlib.machinery import ModuleSpec
 
-from exploracoder_jupyter.kernel_agent.introspection.shipped_documents import shipped_documents
+from exploracoder_jupyter.kernel_agent.introspection.locations import shipped_documents
 
 
 def _guides(folder):

@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernel_agent.introspection import public_files, source_code
+from exploracoder_jupyter.kernel_agent.introspection import public_names, source_code
 from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
 from exploracoder_jupyter.knowledge.extraction.library_walk import read_source as read_source
-from exploracoder_jupyter.pipeline.prompting import privacy_filter
+from exploracoder_jupyter.pipeline.prompting import observations
 
 
 @pytest.fixture
@@ -103,10 +103,10 @@ def installed(tmp_path, monkeypatch):
     """Installs a package, optionally with a record of its origin."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
-    monkeypatch.setattr(public_files.site, "getsitepackages", lambda: [str(folder)])
+    monkeypatch.setattr(public_names.site, "getsitepackages", lambda: [str(folder)])
     monkeypatch.syspath_prepend(str(folder))
-    public_files._folders.cache_clear()
-    public_files._from_index.cache_clear()
+    public_names._folders.cache_clear()
+    public_names._from_index.cache_clear()
 
     def made(note=None, installer="pip"):
         (folder / "beans.py").write_text("def fill(): ...\n")
@@ -119,8 +119,8 @@ def installed(tmp_path, monkeypatch):
         return folder
 
     yield made
-    public_files._folders.cache_clear()
-    public_files._from_index.cache_clear()
+    public_names._folders.cache_clear()
+    public_names._from_index.cache_clear()
 
 
 FOLDER = {"url": "file:///home/me/beans", "dir_info": {}}
@@ -151,7 +151,7 @@ def test_a_link_to_a_users_folder_is_followed(installed, tmp_path):
 @pytest.mark.parametrize("path", ["statistics.median", "numpy.linalg.norm"])
 def test_libraries_of_this_interpreter_are_public(path):
     assert source_code.find_source([path]).startswith(f"{INSTALLED}{path.partition('.')[0]}")
-    assert INSTALLED == privacy_filter.INSTALLED
+    assert INSTALLED == observations.INSTALLED
 
 
 def test_an_editable_installation_is_the_users_own():

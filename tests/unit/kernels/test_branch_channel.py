@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.forking import fork_channel
-from exploracoder_jupyter.kernels.branching.branch_channel import BranchChannel
+from exploracoder_jupyter.kernel_agent.forking import process_fork
+from exploracoder_jupyter.kernels.processes.processes import BranchChannel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 
@@ -16,7 +16,7 @@ async def test_a_message_has_descriptors_and_true_sender():
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        fork_channel.send(theirs, {"pid": 1}, [writes])
+        process_fork.send(theirs, {"pid": 1}, [writes])
         os._exit(0)
     os.waitpid(child, 0)
     message = await ours.receive()
@@ -32,14 +32,14 @@ async def test_a_message_has_descriptors_and_true_sender():
 async def test_orders_return_without_inherited_descriptors():
     ours, theirs = BranchChannel.pair()
     ours.send({"ask": "fork"}, [0])
-    message, [descriptor] = fork_channel.receive(theirs)
+    message, [descriptor] = process_fork.receive(theirs)
     assert message == {"ask": "fork"}
     assert not os.get_inheritable(descriptor)
     os.close(descriptor)
     ours.close()
     with pytest.raises(EOFError):
-        fork_channel.receive(theirs)
-    fork_channel.send_if_open(theirs, {"to": "nobody"})
+        process_fork.receive(theirs)
+    process_fork.send_if_open(theirs, {"to": "nobody"})
     theirs.close()
 
 

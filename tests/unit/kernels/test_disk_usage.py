@@ -1,6 +1,6 @@
 """What a folder takes on disk is counted whatever is in it."""
 
-from exploracoder_jupyter.kernels.processes.resource_watchdog import disk_usage
+from exploracoder_jupyter.kernels.processes.watching import disk_usage
 
 
 def test_files_are_counted_links_are_not_followed(tmp_path):

@@ -1,6 +1,6 @@
 """What a fork may read around what is hidden."""
 
-from exploracoder_jupyter.kernels.sandbox.fork_file_access import paths_excluding
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import paths_excluding
 
 
 def test_everything_but_what_is_hidden_is_readable(tmp_path):

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
-from exploracoder_jupyter.kernels.branching.fork_request import ForkRequestBuilder
-from exploracoder_jupyter.kernels.interpreter import Interpreter
+from exploracoder_jupyter.kernels.agent import Interpreter
+from exploracoder_jupyter.kernels.branching.forker import ForkRequestBuilder
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.visible_home_files import VisibleFiles
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
+from exploracoder_jupyter.kernels.sandbox.views import VisibleFiles
+from exploracoder_jupyter.kernels.sandbox.working_directory import Snapshot
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import find_level
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import find_level
 
 
 def test_an_unfinished_probe_keeps_the_isolation(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.reporting import bounded_output, changed_names, notebook_names
+from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report, notebook_names
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_imports_are_distinguished_from_other_names():
 
 def test_changed_names_are_new_rebound_or_mutated(monkeypatch):
     for name in ("_SECONDS_MENTIONED", "_SECONDS_OTHERS"):  # which a busy machine exceeds
-        monkeypatch.setattr(changed_names, name, 5)
+        monkeypatch.setattr(cell_report, name, 5)
     kept = []
     namespace = {
         "same": kept,
@@ -53,11 +53,11 @@ def test_changed_names_are_new_rebound_or_mutated(monkeypatch):
         "In": [],
         3: 4,
     }
-    before = changed_names.take_snapshot(namespace, "")
+    before = cell_report.take_snapshot(namespace, "")
     namespace["grown"][0] = 3
     namespace["longer"].append(2)
     namespace |= {"other": (2,), "new": 1.0, "fr": pytest}
-    found = changed_names.find_changes(before, namespace, "import pytest as fr\nagain = again\ngrown\nnew")
+    found = cell_report.find_changes(before, namespace, "import pytest as fr\nagain = again\ngrown\nnew")
     assert [(one.name, one.how, one.before) for one in found] == [
         ("new", "new", ""),
         ("grown", "mutated", ""),
@@ -73,19 +73,19 @@ def test_attributes_of_the_users_objects_are_compared_passively():
         __module__ = "__main__"
 
     namespace = {"own": Own(), "rude": Rude()}
-    before = changed_names.take_snapshot(namespace, "")
+    before = cell_report.take_snapshot(namespace, "")
     for value in namespace.values():
         object.__getattribute__(value, "__dict__")["x"] = 1
-    assert [one.name for one in changed_names.find_changes(before, namespace, "")] == ["own"]
+    assert [one.name for one in cell_report.find_changes(before, namespace, "")] == ["own"]
 
 
 def test_many_mentioned_names_are_all_compared(monkeypatch):
-    monkeypatch.setattr(changed_names, "_SECONDS_OTHERS", 0)
+    monkeypatch.setattr(cell_report, "_SECONDS_OTHERS", 0)
     namespace = {"first": [1], "other": [1]} | {f"v{number}": [number] for number in range(100)}
-    before = changed_names.take_snapshot(namespace, "first.append(2)")
+    before = cell_report.take_snapshot(namespace, "first.append(2)")
     namespace["first"].append(2)
     namespace["other"].append(2)
-    assert [one.name for one in changed_names.find_changes(before, namespace, "first.append(2)")] == ["first"]
+    assert [one.name for one in cell_report.find_changes(before, namespace, "first.append(2)")] == ["first"]
 
 
 def test_streams_lose_their_middle_and_count_it():

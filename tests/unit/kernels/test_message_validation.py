@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.kernels.observing.message_validation import parse_message
+from exploracoder_jupyter.kernels.messages import parse_message
 
 
 def message(kind, content, parent=None):

@@ -3,11 +3,10 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo
-from exploracoder_jupyter.kernels.observing.observation import build_observation
-from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, OutputCollector
-from exploracoder_jupyter.kernels.observing.output_text import SCHEMA_MIME
-from exploracoder_jupyter.kernels.processes.spawned_process import describe_exit
-from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult
+from exploracoder_jupyter.kernels.messages import SCHEMA_MIME
+from exploracoder_jupyter.kernels.output_collector import CELL_MIME, OutputCollector
+from exploracoder_jupyter.kernels.processes.processes import describe_exit
+from exploracoder_jupyter.kernels.sibling_kernel import ExecutionResult, build_observation
 from tests.unit.kernels.test_output_collector import CHANGES, DID, collect
 
 ENDINGS = {

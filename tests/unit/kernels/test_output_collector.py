@@ -6,8 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from exploracoder_jupyter.core.types import Change
-from exploracoder_jupyter.kernels.observing.output_collector import CELL_MIME, OutputCollector
-from exploracoder_jupyter.kernels.observing.output_text import (
+from exploracoder_jupyter.kernels.messages import (
     LLM_MIME,
     SCHEMA_MIME,
     cut_middle,
@@ -15,6 +14,7 @@ from exploracoder_jupyter.kernels.observing.output_text import (
     short_traceback,
     shown_text,
 )
+from exploracoder_jupyter.kernels.output_collector import CELL_MIME, OutputCollector
 
 
 def stream(text, name="stdout"):

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from exploracoder_jupyter.kernels.interpreter import write_agent_archive
+from exploracoder_jupyter.kernels.agent import write_agent_archive
 
 
 def test_the_archive_precedes_an_installed_package(tmp_path):

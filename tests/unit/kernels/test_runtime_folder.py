@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.file_lock import try_lock
-from exploracoder_jupyter.kernels.runtime_folder import open_run_folder, remove_tree
+from exploracoder_jupyter.core.files import try_lock
+from exploracoder_jupyter.kernels.launcher import open_run_folder, remove_tree
 
 OTHER = 65534
 OLD = time.time() - 3600

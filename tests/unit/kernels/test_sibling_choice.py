@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.kernels.live_kernel import LiveKernel
-from exploracoder_jupyter.kernels.sandbox.fork_sandbox_level import SandboxLevel, remedy_for_isolation
+from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, remedy_for_isolation
 from exploracoder_jupyter.kernels.sibling_choice import choose_siblings
-from exploracoder_jupyter.protocol.engine_messages import Hazard
+from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.protocol.messages import Hazard
 
 FULL = (SandboxLevel("namespaces", overlay=True), False)
 LESS = (SandboxLevel("landlock", why="namespaces are refused here"), True)

@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels import sibling_factory
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import Snapshot
+from exploracoder_jupyter.kernels import siblings
+from exploracoder_jupyter.kernels.sandbox.working_directory import Snapshot
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -24,7 +24,7 @@ async def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, error):
         raise error
 
     monkeypatch.setattr(shutil, "copytree", copy)
-    made = sibling_factory.SiblingFactory(Launcher(tmp_path), Snapshot(tmp_path, tmp_path, (), ()), None)
+    made = siblings.SiblingFactory(Launcher(tmp_path), Snapshot(tmp_path, tmp_path, (), ()), None)
     with pytest.raises(KernelError, match=r"could not be started: .*No space left on device"):
         await made.start()
     assert list(tmp_path.iterdir()) == []

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernels.runtime_folder import remove_tree
-from exploracoder_jupyter.kernels.sandbox.environment_variables import allowed_environment
-from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView
-from exploracoder_jupyter.kernels.sandbox.hidden_credentials import hidden_paths
+from exploracoder_jupyter.kernels.launcher import remove_tree
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, needed_by_interpreter
-from exploracoder_jupyter.kernels.sandbox.visible_home_files import named_paths
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
+from exploracoder_jupyter.kernels.sandbox.views import FileView, allowed_environment, hidden_paths, named_paths
+from exploracoder_jupyter.kernels.sandbox.working_directory import take_snapshot
 
 
 def test_the_environment_is_an_allow_list_without_secrets():

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from exploracoder_jupyter.kernel_agent.confinement.syscalls import PERMIT_WORDS
+from exploracoder_jupyter.kernel_agent.confinement.linux_calls import PERMIT_WORDS
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import compile_filter
 
 LEVELS = ("bubblewrap", "namespaces", "landlock", "limits")

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.kernels.observing.observation import add_hidden_file_note
-from exploracoder_jupyter.kernels.sandbox.file_mounts import FileView, plan_mounts
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation
-from exploracoder_jupyter.kernels.sandbox.visible_home_files import find_visible_files
+from exploracoder_jupyter.kernels.sandbox.views import FileView, find_visible_files, plan_mounts
+from exploracoder_jupyter.kernels.sibling_kernel import add_hidden_file_note
 
 
 @pytest.fixture

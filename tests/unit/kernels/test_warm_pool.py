@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.warm_pool import WarmPool
+from exploracoder_jupyter.kernels.siblings import WarmPool
 
 
 class Made:

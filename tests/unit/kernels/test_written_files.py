@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from exploracoder_jupyter.kernels.sandbox.workdir_snapshot import take_snapshot
-from exploracoder_jupyter.kernels.sandbox.written_files import copy_written
+from exploracoder_jupyter.kernels.sandbox.working_directory import copy_written, take_snapshot
 
 
 @pytest.fixture

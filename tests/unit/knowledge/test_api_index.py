@@ -6,7 +6,7 @@ import pytest
 from exploracoder_jupyter.core.types import ApiDoc, Parameter
 from exploracoder_jupyter.knowledge.knowledge_cache import pack_arrays, unpack_arrays
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
-from exploracoder_jupyter.knowledge.search.api_prior import prior
+from exploracoder_jupyter.knowledge.search.indexed_text import prior
 
 
 def api(path: str, description: str, **more) -> ApiDoc:

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.knowledge.search import dense_index, faiss_library, stored_vectors
+from exploracoder_jupyter.knowledge.search import faiss_library, stored_vectors
+from exploracoder_jupyter.knowledge.search import vectors as dense_index
 from exploracoder_jupyter.knowledge.search.api_index import ApiIndex
-from exploracoder_jupyter.knowledge.search.dense_index import DenseIndex, normalize_rows
 from exploracoder_jupyter.knowledge.search.stored_vectors import StoredVectors, change_vectors, write_vectors
+from exploracoder_jupyter.knowledge.search.vectors import DenseIndex, normalize_rows
 
 WITH, WITHOUT = "FAISS", "numpy"
 MODULES = (dense_index, stored_vectors)

@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from exploracoder_jupyter.knowledge.extraction import docstring_examples
+from exploracoder_jupyter.knowledge.extraction import docstrings
 
 
 def doc(text: str) -> str:
@@ -21,7 +21,7 @@ def test_a_doctest_is_one_program_without_outputs():
         1
         3
     """)
-    assert docstring_examples.extract_examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
+    assert docstrings.extract_examples(text) == ("xs = [3, 1]\nfor x in sorted(xs):\n    print(x)",)
 
 
 def test_a_block_brings_needed_earlier_blocks_only():
@@ -39,7 +39,7 @@ def test_a_block_brings_needed_earlier_blocks_only():
         >>> math.log(8, base)
         3.0
     """)
-    assert docstring_examples.extract_examples(text) == (
+    assert docstrings.extract_examples(text) == (
         'print(len("abc"))',
         "import math\nbase = 2\nmath.log(8, base)",
     )
@@ -54,7 +54,7 @@ def test_skipped_and_failing_examples_are_left_out():
         >>> int("3")
         3
     """)
-    assert docstring_examples.extract_examples(text) == ('int("3")',)
+    assert docstrings.extract_examples(text) == ('int("3")',)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_skipped_and_failing_examples_are_left_out():
     ],
 )
 def test_code_blocks_count_where_there_are_no_doctests(text):
-    assert docstring_examples.extract_examples(text) == ("run(1)",)
+    assert docstrings.extract_examples(text) == ("run(1)",)
 
 
 README = """\
@@ -99,7 +99,7 @@ TABLE = "| page | |\n| --- | --- |\n| Start | step by step |\n|a|b c|d|"
     ],
 )
 def test_prose_loses_only_badges_images_and_html(text, prose):
-    assert docstring_examples.strip_markup(text) == prose
+    assert docstrings.strip_markup(text) == prose
 
 
 @pytest.mark.timeout(20)
@@ -118,5 +118,5 @@ def test_prose_loses_only_badges_images_and_html(text, prose):
 )
 def test_a_hostile_docstring_or_readme_takes_no_minutes(doc):
     """Issue 14, item 9: what is read of a docstring in this process takes about linear time."""
-    docstring_examples.extract_examples(doc)
-    docstring_examples.strip_markup(doc)
+    docstrings.extract_examples(doc)
+    docstrings.strip_markup(doc)

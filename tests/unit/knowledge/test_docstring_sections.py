@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.knowledge.extraction import api_parameters, docstring_sections
+from exploracoder_jupyter.knowledge.extraction import docstrings
 
 NUMPY = """Group the rows.
 
@@ -65,7 +65,7 @@ New in version 2.0.
 
 
 def test_numpy_style():
-    sections = docstring_sections.parse_docstring(NUMPY)
+    sections = docstrings.parse_docstring(NUMPY)
     about = "What to group by. If it is a list, in its order."
     assert sections.parameters == (
         Parameter("by", "label or list", "None", about),
@@ -79,7 +79,7 @@ def test_numpy_style():
 
 
 def test_google_style():
-    sections = docstring_sections.parse_docstring(GOOGLE)
+    sections = docstrings.parse_docstring(GOOGLE)
     assert sections.parameters == (
         Parameter("by", "str", "", "What to group by. A label."),
         Parameter("**options", "", "", "Go to the engine."),
@@ -88,7 +88,7 @@ def test_google_style():
 
 
 def test_sphinx_style():
-    sections = docstring_sections.parse_docstring(SPHINX)
+    sections = docstrings.parse_docstring(SPHINX)
     assert sections.parameters == (
         Parameter("by", "str", "", "What to group by."),
         Parameter("level", "int", "", "Which level."),
@@ -101,7 +101,7 @@ def test_sphinx_style():
 @pytest.mark.parametrize("head", ["    .. seealso::", "    See Also:"])
 def test_many_links_may_be_indented_further(head):
     links = "\n".join(f"        :func:`lib.f{number}`" for number in range(300))
-    sections = docstring_sections.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
+    sections = docstrings.parse_docstring(f"Do it.\n\nNote:\n{head}\n{links}\n\nArgs:\n    x: What it is.")
     assert sections.see_also[:2] == ("lib.f0", "lib.f1")
 
 
@@ -119,12 +119,12 @@ def test_many_links_may_be_indented_further(head):
     ],
 )
 def test_a_written_signature_is_read(signature, expected):
-    assert [(one.name, one.type, one.default) for one in api_parameters.parse_signature(signature)] == expected
+    assert [(one.name, one.type, one.default) for one in docstrings.parse_signature(signature)] == expected
 
 
 def test_parameters_come_from_code_and_meanings_from_docstrings():
     documented = (Parameter("by", "label", "0", "What to group by."), Parameter("gone", "", "", "No longer there."))
-    assert api_parameters.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", documented) == (
+    assert docstrings.merge_parameters([("by", "Any", "None"), ("n", "int", "")], "(by=None, n)", documented) == (
         Parameter("by", "label", "None", "What to group by."),
         Parameter("n", "int", "", ""),
     )
@@ -141,4 +141,4 @@ def test_parameters_come_from_code_and_meanings_from_docstrings():
     ],
 )
 def test_deprecation_in_its_many_forms(doc, expected):
-    assert docstring_sections.find_deprecation(doc) == expected
+    assert docstrings.find_deprecation(doc) == expected

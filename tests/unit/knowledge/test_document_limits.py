@@ -8,8 +8,8 @@ import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.knowledge.documents import document_files
-from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import TookTooLong, read_page
+from exploracoder_jupyter.knowledge.documents.document_source import read_documents
+from exploracoder_jupyter.knowledge.documents.reading_process import TookTooLong, read_page
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 GOOD = "# Acme\n\n## `acmekit.connect(host)`\n\nOpen a connection to a device.\n"
@@ -123,7 +123,7 @@ def test_an_archive_that_is_too_large_is_refused(tmp_path, read):
 
 
 def test_an_inventory_that_unpacks_too_large_is_cut(tmp_path, read, monkeypatch):
-    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.readers.sphinx_inventory._MAX_BYTES", 1_000)
+    monkeypatch.setattr("exploracoder_jupyter.knowledge.documents.markup_readers._MAX_BYTES", 1_000)
     lines = "\n".join(f"acmekit.f{number} py:function 1 a.html#$ -" for number in range(10_000))
     head = b"# Sphinx inventory version 2\n# Project: Acme\n# Version: 1\n# The rest is compressed using zlib.\n"
     (tmp_path / "objects.inv").write_bytes(head + zlib.compress(lines.encode()))

@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.knowledge.documents import reading_process
-from exploracoder_jupyter.knowledge.documents.readers.reader_selection import read_page
+from exploracoder_jupyter.knowledge.documents.reading_process import read_page
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 ADD = {"path": "shop.Cart.add", "kind": "method", "signature": "(goods)", "doc": "Put goods into it."}

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.knowledge.documents.document_loader import read_documents
+from exploracoder_jupyter.knowledge.documents.document_source import read_documents
 from exploracoder_jupyter.knowledge.knowledge_cache import KnowledgeCache
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import LibraryInfo
-from exploracoder_jupyter.knowledge.extraction.library_overview import build_overview
+from exploracoder_jupyter.knowledge.extraction.library_reader import build_overview
 from exploracoder_jupyter.knowledge.extraction.library_surface import Surface
 
 MARKDOWN = """# Shop

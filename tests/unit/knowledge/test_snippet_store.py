@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.types import Snippet
-from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, snippet_store
-from exploracoder_jupyter.knowledge.sources.snippet_store import MAX_SNIPPETS
+from exploracoder_jupyter.knowledge.sources import SnippetSource, SnippetStore, snippets
+from exploracoder_jupyter.knowledge.sources.snippets import MAX_SNIPPETS
 
 READ = Snippet(
     "pandas", "2.2.1", "Read a CSV file into a frame", "import pandas\nf = pandas.read_csv('a.csv')",
@@ -36,7 +36,7 @@ def clock(monkeypatch):
     """Sets the day that it is."""
 
     def set_to(day):
-        monkeypatch.setattr(snippet_store.time, "time", lambda: 1_000_000_000 + 86_400 * day)
+        monkeypatch.setattr(snippets.time, "time", lambda: 1_000_000_000 + 86_400 * day)
 
     set_to(0)
     return set_to

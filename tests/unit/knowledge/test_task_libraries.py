@@ -9,7 +9,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Introduction, LibraryInfo, Planner
-from exploracoder_jupyter.kernel_agent.introspection.file_fingerprints import fingerprints
+from exploracoder_jupyter.kernel_agent.introspection.locations import fingerprints
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.knowledge.sources import WorkspaceSource
-from exploracoder_jupyter.text.folder_files import Limits, iter_files
+from exploracoder_jupyter.text.files import Limits, iter_files
 
 FUNCTION = "def total(rows):\n    '''Add up the prices of the rows.'''\n    return sum(row.price for row in rows)\n"
 

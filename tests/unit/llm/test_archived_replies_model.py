@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.core.secrets.secret_redactor import SecretRedactor
+from exploracoder_jupyter.core.secrets.redaction import SecretRedactor
 from exploracoder_jupyter.core.types import Call, Message, Sampling
-from exploracoder_jupyter.llm.archived_replies_model import ArchivedRepliesModel, ReplyRecording
-from exploracoder_jupyter.llm.reply_archive import ReplyArchive
+from exploracoder_jupyter.llm.recorded import ArchivedRepliesModel, ReplyArchive, ReplyRecording
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.task_run import explore

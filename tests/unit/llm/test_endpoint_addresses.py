@@ -1,12 +1,12 @@
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.endpoint import endpoint_addresses
-from exploracoder_jupyter.llm.endpoint.endpoint_addresses import is_local
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint import connection
+from exploracoder_jupyter.llm.endpoint.connection import is_local
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from tests.unit.served import answers, ask, models, refusal
 
 
@@ -31,8 +31,8 @@ def test_local_means_this_machine(base_url, local):
 
 
 def test_presets_are_addresses_on_this_machine():
-    for name, url in endpoint_addresses.PRESETS.items():
-        assert endpoint_addresses.resolve_address(name) == url
+    for name, url in connection.PRESETS.items():
+        assert connection.resolve_address(name) == url
         assert is_local(url) and url.endswith("/v1")
 
 
@@ -41,12 +41,12 @@ def test_presets_are_addresses_on_this_machine():
 )
 def test_an_invalid_address_is_refused_with_presets_named(base_url):
     with pytest.raises(UsageError, match="ollama"):
-        endpoint_addresses.resolve_address(base_url)
+        connection.resolve_address(base_url)
 
 
 @pytest.mark.parametrize("base_url", [" http://h.example/v1", "http://h.example/v1/ \n", "\thttp://h.example/v1"])
 def test_blanks_around_an_address_do_not_count(base_url):
-    assert endpoint_addresses.resolve_address(base_url) == "http://h.example/v1"
+    assert connection.resolve_address(base_url) == "http://h.example/v1"
 
 
 async def test_the_query_goes_with_every_path():
@@ -68,9 +68,9 @@ async def test_the_query_goes_with_every_path():
 
 def test_the_version_of_an_api_is_no_secret():
     address = "https://h.example/v1?api-version=2024-10-21&key=abc"
-    assert endpoint_addresses.redact_address(address) == "https://h.example/v1?api-version=2024-10-21"
-    assert endpoint_addresses.secret_query_values(address) == ["abc"]
+    assert connection.redact_address(address) == "https://h.example/v1?api-version=2024-10-21"
+    assert connection.secret_query_values(address) == ["abc"]
 
 
 def test_a_shown_address_holds_no_secret():
-    assert endpoint_addresses.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"
+    assert connection.redact_address("https://me:pw@h.example:8443/v1?key=abc") == "https://h.example:8443/v1"

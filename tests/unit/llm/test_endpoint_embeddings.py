@@ -4,10 +4,10 @@ import httpx2
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.endpoint.endpoint_embeddings import EndpointEmbedder
+from exploracoder_jupyter.llm.embeddings import EndpointEmbedder
 from tests.unit.served import KEY, URL
 
 

@@ -4,11 +4,11 @@ import traceback
 import httpx2
 import pytest
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
-from exploracoder_jupyter.llm.endpoint.fault_messages import quote_message
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.faults import quote_message
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
 
 

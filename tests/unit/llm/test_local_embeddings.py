@@ -8,12 +8,12 @@ import anyio
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.core.configuration.sources import Secrets, resolve
 from exploracoder_jupyter.core.errors import EndpointError, MissingRequirement, UsageError
-from exploracoder_jupyter.kernels.agent_programs import local_inspector
-from exploracoder_jupyter.llm.local_embeddings import LocalEmbedder
-from exploracoder_jupyter.runs.construction.knowledge_factory import open_knowledge
+from exploracoder_jupyter.kernels.agent import local_inspector
+from exploracoder_jupyter.llm.embeddings import LocalEmbedder
+from exploracoder_jupyter.runs.knowledge_factory import open_knowledge
 
 
 class Panic(BaseException):

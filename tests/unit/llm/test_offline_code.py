@@ -1,10 +1,10 @@
 """Calls from signatures and adapted examples: what the offline model makes of documentation."""
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.llm.offline.drafting.example_adaptation import adapt_example
-from exploracoder_jupyter.llm.offline.drafting.parameter_binding import bind_parameters
-from exploracoder_jupyter.llm.offline.inputs.example_slices import example_blocks, find_slices
-from exploracoder_jupyter.llm.offline.inputs.task_goal import Goal
+from exploracoder_jupyter.llm.offline.calls import adapt_example
+from exploracoder_jupyter.llm.offline.documentation import example_blocks, find_slices
+from exploracoder_jupyter.llm.offline.drafts import bind_parameters
+from exploracoder_jupyter.llm.offline.goals import Goal
 
 
 def api(path, signature="(x)", description="", kind="function", examples=()):

@@ -28,7 +28,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     RepairInputs,
     SolveInputs,
 )
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
+from exploracoder_jupyter.pipeline.prompting.replies import (
     PlannersReply,
     PlanReply,
     RecommendReply,

@@ -2,10 +2,9 @@
 
 import pytest
 
-from exploracoder_jupyter.llm.offline.drafting.result_conversions import find_conversions
-from exploracoder_jupyter.llm.offline.inputs.task_clauses import split_clauses
-from exploracoder_jupyter.llm.offline.inputs.task_goal import find_callables
-from exploracoder_jupyter.llm.offline.inputs.task_values import find_targets, find_values
+from exploracoder_jupyter.llm.offline.drafts import find_conversions
+from exploracoder_jupyter.llm.offline.goals import find_callables
+from exploracoder_jupyter.llm.offline.task import find_targets, find_values, split_clauses
 
 GRAPH = (
     "Given the edges ('a','b',4), ('b','c',1), ('a','c',7), build a weighted graph and compute the "

@@ -4,7 +4,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Exchange, Message, Sampling, Usage
-from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.recorded import ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import IntroduceInputs
@@ -68,7 +68,7 @@ async def test_replay_waits_like_the_original_on_request(monkeypatch):
     async def sleep(seconds):
         slept.append(seconds)
 
-    monkeypatch.setattr("exploracoder_jupyter.llm.replay_model.anyio.sleep", sleep)
+    monkeypatch.setattr("exploracoder_jupyter.llm.recorded.anyio.sleep", sleep)
     recorded = [exchange("propose", "1", "a", "b", usage=Usage(1, seconds=3.0))]
     await texts(ReplayModel(recorded, paced=True), request(n=2))
     assert slept == [1.5, 1.5]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Call, Message
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS
+from exploracoder_jupyter.pipeline.retrieval.lookups import TOOLS
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
 ASKED = (

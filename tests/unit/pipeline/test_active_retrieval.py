@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import Budget, Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.types import Candidate, ErrorInfo, Experience, Observation, Parameter, Passage, Subtask
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_names
-from exploracoder_jupyter.pipeline.retrieval.query_rewriting import error_query, web_query
+from exploracoder_jupyter.pipeline.code_analysis import find_called_names
+from exploracoder_jupyter.pipeline.retrieval.queries import error_query, web_query
 from tests.unit.pipeline.test_task_run import answers, fenced, ran
 from tests.unit.world import FewPassages, a_run, api, happened
 

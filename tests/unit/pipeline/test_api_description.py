@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Parameter
-from exploracoder_jupyter.pipeline.prompting.api_description import describe_in_full
+from exploracoder_jupyter.pipeline.prompting.documentation import describe_in_full
 from tests.unit.world import api
 
 PROSE = " ".join(f"Sentence {i} says something of it." for i in range(60))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget, Price, Prices
+from exploracoder_jupyter.core.configuration.sections import Budget, Price, Prices
 from exploracoder_jupyter.core.errors import BudgetExceeded, UsageError
 from exploracoder_jupyter.core.types import Usage
 from exploracoder_jupyter.pipeline import Meter, run_task

@@ -3,8 +3,8 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.exploring.called_apis import find_called_apis, known_types
-from exploracoder_jupyter.pipeline.exploring.candidate_runs import fingerprint
+from exploracoder_jupyter.pipeline.code_analysis import find_called_apis, known_types
+from exploracoder_jupyter.pipeline.exploring.candidates import fingerprint
 from tests.unit.world import FewApis, api
 
 KNOWN = FewApis([api("nx.path"), api("nx.Graph", kind="class"), api("nx.Graph.add", kind="method"), api("nx.sub.deep")])

@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.exploring.candidate_selection import select
-from exploracoder_jupyter.pipeline.exploring.result_agreement import is_informative, outputs_agree
-from exploracoder_jupyter.pipeline.exploring.result_objection import find_objection
+from exploracoder_jupyter.pipeline.exploring.selection import find_objection, is_informative, outputs_agree, select
 
 TASK = Subtask("1", "count")
 

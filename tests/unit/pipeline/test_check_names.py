@@ -3,8 +3,8 @@
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.prompting import prompt_inputs, prompt_templates
-from exploracoder_jupyter.pipeline.solving.user_check_names import missing_names_notice, unmentioned_names
+from exploracoder_jupyter.pipeline.prompting import prompt_inputs, requests
+from exploracoder_jupyter.pipeline.solving.user_check import missing_names_notice, unmentioned_names
 
 
 def names(check, text="Count the triangles.", **more):
@@ -65,7 +65,7 @@ def test_the_model_gets_the_names_without_the_check(step):
         inputs = (
             prompt_inputs.SolveInputs(task, (), ()) if step == "solve" else prompt_inputs.RepairInputs(task, (), (), ())
         )
-        return prompt_templates.render(step, inputs)[1].content
+        return requests.render(step, inputs)[1].content
 
     assert "zeta" in prompt("Count.")
     assert "4711" not in prompt("Count.")

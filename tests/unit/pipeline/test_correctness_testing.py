@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.sections import Budget
 from exploracoder_jupyter.llm.offline import OfflineModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task

@@ -5,8 +5,8 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.protocol.run_controls import Choose, Retry, RunEdited
-from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.protocol.messages import Choose, Retry, RunEdited
+from exploracoder_jupyter.trace.reading import executions
 from tests.unit.factories import recorded
 from tests.unit.pipeline.test_steering import drive, ends, steered, texts, warnings
 from tests.unit.pipeline.test_task_run import fenced

@@ -12,7 +12,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Change, Passage
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.prompting.quoting import RULE, quote
+from exploracoder_jupyter.pipeline.prompting.documentation import RULE, quote
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import FewApis, FewPassages, InlineBranch, a_run, api
 

@@ -5,9 +5,13 @@ import json
 import pytest
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import parse_json
-from exploracoder_jupyter.pipeline.solving.generated_inputs import InventReply, display_last_value, strip_assertions
-from exploracoder_jupyter.pipeline.solving.judgement_parsing import parse_judgement
+from exploracoder_jupyter.pipeline.prompting.replies import parse_json
+from exploracoder_jupyter.pipeline.solving.correctness_testing import (
+    InventReply,
+    display_last_value,
+    parse_judgement,
+    strip_assertions,
+)
 
 IDS = ("t1", "t2", "t3")
 PROGRAM = "def f(x):\n    return x + 1"

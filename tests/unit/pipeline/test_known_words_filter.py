@@ -7,7 +7,7 @@ import pytest
 
 from exploracoder_jupyter.core.types import Parameter, Passage
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.retrieval.known_words_filter import filter_queries
+from exploracoder_jupyter.pipeline.retrieval.queries import filter_queries
 from tests.unit.pipeline.test_task_run import answers
 from tests.unit.world import FewApis, FewPassages, a_run, api, happened
 

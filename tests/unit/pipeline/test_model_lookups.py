@@ -8,9 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.events import LookedUp, ModelCalled, Record, dump, load
 from exploracoder_jupyter.core.types import (
@@ -23,11 +21,11 @@ from exploracoder_jupyter.core.types import (
     Usage,
 )
 from exploracoder_jupyter.kernel_agent.introspection.source_code import INSTALLED, USER_OWN
-from exploracoder_jupyter.llm.replay_model import ReplayModel
+from exploracoder_jupyter.llm.recorded import ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.prompting.model_requests import ask_code
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import ProposeInputs, SolveInputs
+from exploracoder_jupyter.pipeline.prompting.requests import ask_code
 from tests.unit.world import MATH, FewApis, FewPassages, a_run, api, happened
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lookups.md"

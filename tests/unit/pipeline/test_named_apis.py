@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ApiDoc
-from exploracoder_jupyter.pipeline.retrieval.named_apis import (
+from exploracoder_jupyter.pipeline.retrieval.lookups import (
     resolve_path,
     search_names,
     small_library,

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, strategies
 
 from exploracoder_jupyter.core.types import Candidate, Change, ErrorInfo, Experience, Observation, Subtask
-from exploracoder_jupyter.pipeline.prompting.observation_text import MOST_CHARACTERS, format_cells, strip_costs
-from exploracoder_jupyter.pipeline.prompting.quoting import mask_marks, quote
-from exploracoder_jupyter.pipeline.prompting.text_shortening import shorten, shorten_code
+from exploracoder_jupyter.pipeline.prompting.documentation import mask_marks, quote, shorten, shorten_code
+from exploracoder_jupyter.pipeline.prompting.observations import MOST_CHARACTERS, format_cells, strip_costs
 
 REPORT = "KeyError: 'x'\n  line 1 of the cell: d['x']"
 FAILED = Observation(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import Passage
-from exploracoder_jupyter.pipeline.prompting.passage_packing import CHARACTERS_PER_TOKEN, pack
+from exploracoder_jupyter.pipeline.prompting.documentation import CHARACTERS_PER_TOKEN, pack
 from tests.unit.world import MATH, api
 
 PAGE = Passage("documentation", "Roots", "How roots are taken of numbers.", "docs/roots.md", licence="CC BY 4.0")

@@ -7,9 +7,9 @@ import pytest
 
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
+from exploracoder_jupyter.pipeline.context import NoSources
 from exploracoder_jupyter.pipeline.exploring.planning import make_plan, revise
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import MarkedReply, SearchingPlanReply, parse_json
-from exploracoder_jupyter.pipeline.step_context import NoSources
+from exploracoder_jupyter.pipeline.prompting.replies import MarkedReply, SearchingPlanReply, parse_json
 from tests.unit.world import a_run, happened
 
 PLAIN, QUERY = "Read the file", "haversine formula numpy"

@@ -15,7 +15,7 @@ from exploracoder_jupyter.core.types import (
     Subtask,
     Task,
 )
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
+from exploracoder_jupyter.pipeline.prompting.observations import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     DebugInputs,
     ExplainInputs,
@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline.prompting.prompt_inputs import (
     SolveInputs,
     StrategyInputs,
 )
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
+from exploracoder_jupyter.pipeline.prompting.requests import render
 
 SCHEMA = """KeyError
   line 1 of the cell: df = load(rows["x"])

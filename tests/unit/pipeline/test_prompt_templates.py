@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.types import (
     Task,
     UserVariable,
 )
-from exploracoder_jupyter.pipeline.prompting import privacy_filter, prompt_inputs, prompt_templates
+from exploracoder_jupyter.pipeline.prompting import observations, prompt_inputs, requests
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TASK = Task("Fill the jar with 3 beans and count them", ("beanlib",), uses=("jar",), solution_name="count_beans")
@@ -71,8 +71,8 @@ INPUTS = {
 
 def rendered(task, sharing="values"):
     """The prompt for a whole program, with what may be shared."""
-    inputs = privacy_filter.redact_inputs(prompt_inputs.SolveInputs(task, APIS, ()), sharing)
-    return prompt_templates.render("solve", inputs)[-1].content
+    inputs = observations.redact_inputs(prompt_inputs.SolveInputs(task, APIS, ()), sharing)
+    return requests.render("solve", inputs)[-1].content
 
 
 @pytest.mark.parametrize(("sharing", "shown"), [("values", True), ("schema", True), ("none", False)])
@@ -88,7 +88,7 @@ def test_a_prompt_has_the_schema_of_variables(sharing, shown):
 
 @pytest.mark.parametrize("step", get_args(Step))
 def test_a_prompt_reads_as_it_did(step):
-    messages = prompt_templates.render(step, INPUTS[step])
+    messages = requests.render(step, INPUTS[step])
     text = "\n\n".join(f"[{message.role}]\n{message.content}" for message in messages) + "\n"
     golden = GOLDEN / f"{step}.md"
     if os.environ.get("EXPLORA_GOLDEN") == "write":
@@ -99,12 +99,12 @@ def test_a_prompt_reads_as_it_did(step):
 @pytest.mark.parametrize("step", [step for step in get_args(Step) if hasattr(INPUTS[step], "task")])
 def test_every_prompt_with_the_task_has_its_setup(step):
     inputs = replace(INPUTS[step], task=replace(TASK, setup="jar = beanlib.Jar('green')"))
-    assert "jar = beanlib.Jar('green')" in prompt_templates.render(step, inputs)[1].content
+    assert "jar = beanlib.Jar('green')" in requests.render(step, inputs)[1].content
 
 
 @pytest.mark.parametrize("may_revise", [True, False])
 def test_the_recommendation_form_is_valid_json(may_revise):
-    text = prompt_templates.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
+    text = requests.render("recommend", replace(INPUTS["recommend"], may_revise=may_revise))[1].content
     [form] = [line for line in text.splitlines() if line.startswith("{")]
     example = json.loads(form)
     assert example["satisfied"] is False and example.get("remaining") is None
@@ -113,31 +113,31 @@ def test_the_recommendation_form_is_valid_json(may_revise):
 
 @pytest.mark.parametrize("step", ["propose", "debug"])
 def test_a_failed_cell_is_not_listed_as_existing(step):
-    text = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
+    text = requests.render(step, replace(INPUTS[step], experience=(FAILED, RAN)))[1].content
     exists, gone = text.index("that ran, in order:"), text.index("nothing is left:")
     assert exists < text.index("beanlib.fill(jar, 3)") < gone < text.index("jar.size()")
     assert "beanlib.Lid" not in text
-    failed = prompt_templates.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
+    failed = requests.render(step, replace(INPUTS[step], experience=(FAILED,)))[1].content
     assert "that ran, in order:" not in failed
 
 
 @pytest.mark.parametrize("step", ["debug", "explain"])
 def test_a_silent_cell_is_not_described_as_failed(step):
     silent = replace(FAILED, observation=Observation("ok"))
-    text = prompt_templates.render(step, replace(INPUTS[step], failed=silent))[1].content
+    text = requests.render(step, replace(INPUTS[step], failed=silent))[1].content
     assert "it ran, and showed nothing of a result" in text
     assert "tried for it and failed" not in text and "failing part" not in text and "error message" not in text
 
 
 @pytest.mark.parametrize("step", ["propose", "debug"])
 def test_assertions_are_asked_for_only_with_tests(step):
-    assert "assertion" in prompt_templates.render(step, INPUTS[step])[1].content
-    assert "assertion" not in prompt_templates.render(step, replace(INPUTS[step], tests=False))[1].content
+    assert "assertion" in requests.render(step, INPUTS[step])[1].content
+    assert "assertion" not in requests.render(step, replace(INPUTS[step], tests=False))[1].content
 
 
 def test_braces_and_tags_in_a_task_stay():
     inputs = prompt_inputs.SolveInputs(Task("use {{ x }} and <b>", ("beanlib",)), (), ())
-    assert "use {{ x }} and <b>" in prompt_templates.render("solve", inputs)[1].content
+    assert "use {{ x }} and <b>" in requests.render("solve", inputs)[1].content
 
 
 EXPLORING = ("recommend", "propose", "debug", "solve", "repair")
@@ -151,7 +151,7 @@ def start_in_common(one, other):
 
 
 def test_prompts_of_an_exploration_begin_alike():
-    prompts = [prompt_templates.render(step, INPUTS[step]) for step in EXPLORING]
+    prompts = [requests.render(step, INPUTS[step]) for step in EXPLORING]
     whole = prompts[0][1].content
     shown = len(prompts[0][0].content) + whole.index("<Jar of 3>")
     assert all(start_in_common(prompts[0], prompt) > shown for prompt in prompts)
@@ -160,8 +160,7 @@ def test_prompts_of_an_exploration_begin_alike():
 def test_a_prompt_begins_like_the_one_before():
     more = replace(RAN, subtask=SUBTASKS[1], candidate=Candidate("2.1", "2", "print(jar.count())"))
     before, after = (
-        prompt_templates.render("propose", replace(INPUTS["propose"], experience=seen))
-        for seen in ((RAN,), (RAN, more))
+        requests.render("propose", replace(INPUTS["propose"], experience=seen)) for seen in ((RAN,), (RAN, more))
     )
     text = before[1].content
     assert start_in_common(before, after) > len(before[0].content) + text.index("New names: jar")
@@ -170,8 +169,8 @@ def test_a_prompt_begins_like_the_one_before():
 @pytest.mark.parametrize("setup", ["", "jar = beanlib.Jar('green')"])
 @pytest.mark.parametrize("step", ["solve", "repair", "invent"])
 def test_programs_with_variables_are_not_asked_for_none(step, setup):
-    there = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, setup=setup)))[1].content
-    bare = prompt_templates.render(step, replace(INPUTS[step], task=replace(TASK, uses=())))[1].content
+    there = requests.render(step, replace(INPUTS[step], task=replace(TASK, setup=setup)))[1].content
+    bare = requests.render(step, replace(INPUTS[step], task=replace(TASK, uses=())))[1].content
     assert "a fresh session" in bare
     assert "fresh session" not in there and "exist before anything else runs" in there
 
@@ -179,7 +178,7 @@ def test_programs_with_variables_are_not_asked_for_none(step, setup):
 @pytest.mark.parametrize("step", ["debug", "explain"])
 def test_a_repair_names_what_contradicts_the_subtask(step):
     warned = replace(FAILED, observation=Observation("ok", text="3", warnings=("UserWarning: it has no effect",)))
-    text = prompt_templates.render(step, replace(INPUTS[step], failed=warned))[1].content
+    text = requests.render(step, replace(INPUTS[step], failed=warned))[1].content
     assert "it ran, but it warned that a statement had no effect" in text
 
 
@@ -187,7 +186,7 @@ def test_members_of_a_type_are_listed_once():
     jar = "beanlib.Jar: <Jar of {}>\n  size = {}\n  properties: full\n  methods: count()"
     changes = tuple(Change(f"jar{n}", "new", "beanlib.Jar", jar.format(n, n)) for n in range(3))
     cell = replace(RAN, observation=replace(RAN.observation, changes=changes))
-    text = prompt_templates.render("solve", replace(INPUTS["solve"], experience=(cell, cell)))[1].content
+    text = requests.render("solve", replace(INPUTS["solve"], experience=(cell, cell)))[1].content
     assert text.count("methods: count()") == 1 == text.count("properties: full")
     assert all(text.count(f"size = {n}") == 2 for n in range(3))
 
@@ -197,4 +196,4 @@ def test_every_task_prompt_has_the_schema_of_variables(step):
     """The two others are about a library alone."""
     jar = UserVariable("jar", "beanlib.Jar", given=True, schema="beanlib.Jar: columns: size (float), colour (str)")
     inputs = replace(INPUTS[step], task=replace(TASK, variables=(jar,)))
-    assert "columns: size (float), colour (str)" in prompt_templates.render(step, inputs)[-1].content
+    assert "columns: size (float), colour (str)" in requests.render(step, inputs)[-1].content

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import PlanReply, parse_code, parse_json
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import pending_calls
-from exploracoder_jupyter.text.thinking_removal import without_thinking
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import pending_calls
+from exploracoder_jupyter.pipeline.prompting.replies import PlanReply, parse_code, parse_json
+from exploracoder_jupyter.text.replies import without_thinking
 from tests.unit.served import answers, ask, delta, model, streamed
 
 X = "x = 1\nprint(x)"

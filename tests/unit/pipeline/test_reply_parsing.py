@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
-from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import parse_code_without_calls, pending_calls
+from exploracoder_jupyter.pipeline.prompting.replies import (
     PlannersReply,
     PlanReply,
     RecommendGlobalReply,
@@ -15,8 +16,7 @@ from exploracoder_jupyter.pipeline.prompting.reply_parsing import (
     parse_code,
     parse_json,
 )
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import parse_code_without_calls, pending_calls
-from exploracoder_jupyter.text.thinking_removal import without_thinking
+from exploracoder_jupyter.text.replies import without_thinking
 
 FORMS = [PlanReply, PlannersReply, RevisingReply, RecommendGlobalReply]
 

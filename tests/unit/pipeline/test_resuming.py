@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import Retrieval
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import (
     Notice,
@@ -19,21 +19,15 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import Sampling, Usage, Verdict
-from exploracoder_jupyter.llm.replay_model import PartialReplayModel, ReplayModel
+from exploracoder_jupyter.llm.recorded import PartialReplayModel, ReplayModel
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import ResumePoint, run_task
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import strip_lookup_offer
+from exploracoder_jupyter.pipeline.prompting.requests import strip_lookup_offer
 from exploracoder_jupyter.pipeline.task_run import explore
-from exploracoder_jupyter.protocol.run_controls import Choose
+from exploracoder_jupyter.protocol.messages import Choose
 from exploracoder_jupyter.runs import prepare_replay
-from exploracoder_jupyter.runs.recorded.recorded_progress import recorded_exchanges, recorded_progress, with_hint
-from exploracoder_jupyter.runs.recorded.replay_differences import (
-    SAME_COURSE,
-    SAME_COURSES,
-    SAME_UNTIL_CUT_OFF,
-    compare_course,
-)
-from exploracoder_jupyter.runs.recorded.resume_state import resume_state
+from exploracoder_jupyter.runs.replay import SAME_COURSE, SAME_COURSES, SAME_UNTIL_CUT_OFF, compare_course
+from exploracoder_jupyter.runs.resume import recorded_exchanges, recorded_progress, resume_state, with_hint
 from exploracoder_jupyter.strategies.adaptive import adaptive
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import RUN_ID, recorded, started

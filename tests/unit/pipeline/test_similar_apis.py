@@ -3,7 +3,7 @@
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.pipeline.prompting.similar_apis import add_suggestions
+from exploracoder_jupyter.pipeline.retrieval.lookups import add_suggestions
 from tests.unit.world import a_run, api
 
 GRAPHS = (

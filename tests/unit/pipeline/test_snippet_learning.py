@@ -5,12 +5,10 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import OFFLINE, Budget, Retrieval
 from exploracoder_jupyter.core.types import Candidate, Change, Experience, Observation, Passage, Subtask, UserVariable
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.pipeline.exploring.dependency_slice import same_statements, slice_dependencies, unbound_names
+from exploracoder_jupyter.pipeline.code_analysis import same_statements, slice_dependencies, unbound_names
 from tests.unit.pipeline.test_task_run import answers, fenced
 from tests.unit.world import MATH, FewPassages, a_run, api, happened
 

@@ -6,7 +6,7 @@ import pandas
 import pytest
 
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.pipeline.exploring.result_objection import missing_result
+from exploracoder_jupyter.pipeline.exploring.selection import missing_result
 from exploracoder_jupyter.pipeline.solving.user_check import stated_check
 
 

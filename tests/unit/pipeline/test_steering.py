@@ -7,12 +7,12 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.sections import Budget
 from exploracoder_jupyter.core.events import Steered
 from exploracoder_jupyter.core.types import Introduction
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import CarriedSubtask, Meter, ResumePoint, run_task
-from exploracoder_jupyter.protocol.run_controls import Choose, Replan, Retry, Skip
+from exploracoder_jupyter.protocol.messages import Choose, Replan, Retry, Skip
 from exploracoder_jupyter.runs import RunSteering
 from tests.patience import patience
 from tests.unit.pipeline.test_task_run import answers, fenced

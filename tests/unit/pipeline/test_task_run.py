@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.sections import Budget
 from exploracoder_jupyter.core.errors import BudgetExceeded, EndpointError
 from exploracoder_jupyter.core.events import Record, dump
 from exploracoder_jupyter.core.types import UserVariable
@@ -14,7 +14,7 @@ from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
 from exploracoder_jupyter.pipeline.task_run import explore
 from exploracoder_jupyter.strategies.adaptive import adaptive
-from exploracoder_jupyter.strategies.direct import direct
+from exploracoder_jupyter.strategies.retrieval import direct
 from tests.unit.world import MATH, FewApis, InlineBranch, a_run, happened
 
 

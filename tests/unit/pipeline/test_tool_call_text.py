@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import ReplyError
 from exploracoder_jupyter.core.types import Call, Task
-from exploracoder_jupyter.pipeline.prompting.prompt_inputs import SolveInputs
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.tool_call_text import (
+from exploracoder_jupyter.pipeline.prompting.lookup_notation import (
     parse_argument,
     parse_calls,
     parse_code_without_calls,
     pending_calls,
     write_call,
 )
-from exploracoder_jupyter.pipeline.retrieval.model_lookups import TOOLS
+from exploracoder_jupyter.pipeline.prompting.prompt_inputs import SolveInputs
+from exploracoder_jupyter.pipeline.prompting.requests import render
+from exploracoder_jupyter.pipeline.retrieval.lookups import TOOLS
 
 QUERY = st.text(string.ascii_letters + string.digits + " .,_()'=-", min_size=1, max_size=60).filter(
     lambda text: any(letter.isalpha() for letter in text) and "->" not in text and text[0].isalpha()

@@ -2,9 +2,9 @@
 
 import pytest
 
-from exploracoder_jupyter.repository.tools import repository_tools
+from exploracoder_jupyter.repository import tools
 
 
 @pytest.fixture(autouse=True)
 def _no_jedi(monkeypatch):
-    monkeypatch.setattr(repository_tools, "external_members", lambda root, base, **_: ())
+    monkeypatch.setattr(tools, "external_members", lambda root, base, **_: ())

@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.budget_settings import Budget
+from exploracoder_jupyter.core.configuration.sections import Budget
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
 from exploracoder_jupyter.core.types import Observation, RepositoryTask
 from exploracoder_jupyter.kernel_agent.repository_test_runner import MIME
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.repository.reading.source_file import Definition
-from exploracoder_jupyter.repository.strategies.baselines import basic_prompting, naive_rag, reflexion, repocoder
-from exploracoder_jupyter.repository.strategies.rrr import rrr
-from exploracoder_jupyter.repository.tools import repository_tools
+from exploracoder_jupyter.repository import tools as repository_tools
+from exploracoder_jupyter.repository.source_files import Definition
+from exploracoder_jupyter.repository.strategies.rrr import basic_prompting, naive_rag, reflexion, repocoder, rrr
 from tests.unit.repository.shop import CART, IMPORTS, contents, without_cart
 from tests.unit.strategies.replies import fenced, prompts
 from tests.unit.world import a_run, happened

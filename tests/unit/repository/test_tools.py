@@ -7,10 +7,9 @@ import pytest
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.types import Call
-from exploracoder_jupyter.repository.reading.python_syntax import parser_of
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.tools.repository_tool_calls import answer, parse_tool_request
-from exploracoder_jupyter.repository.tools.repository_tools import RepositoryTools
+from exploracoder_jupyter.repository.index import RepositoryIndex
+from exploracoder_jupyter.repository.source_files import parser_of
+from exploracoder_jupyter.repository.tools import RepositoryTools, answer, parse_tool_request
 from tests.json_output import json_result
 from tests.unit.repository.shop import FILES, contents, write_shop
 

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.cli import main
 from exploracoder_jupyter.core.errors import ReplyError, UsageError
-from exploracoder_jupyter.repository.reading.repository_index import RepositoryIndex
-from exploracoder_jupyter.repository.writing.definition_removal import copy_without_target
-from exploracoder_jupyter.repository.writing.insertion import insert, parse_definition, without_target
-from exploracoder_jupyter.repository.writing.patch import apply_patch, make_patch
-from exploracoder_jupyter.repository.writing.target import find_target, similar_target
+from exploracoder_jupyter.repository.index import RepositoryIndex
+from exploracoder_jupyter.repository.insertion import insert, parse_definition, without_target
+from exploracoder_jupyter.repository.patch import apply_patch, make_patch
+from exploracoder_jupyter.repository.target import copy_without_target, find_target, similar_target
 from tests.unit.repository.shop import CART, FILES, IMPORTS, contents, without_cart, write_shop
 
 CART_FILE = "src/shop/cart.py"

@@ -1,9 +1,9 @@
 """What tests of the recording of runs share."""
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs.recording import EventRecorder
 
 
 def recorder_at(path, workdir, listen=print, **options):

@@ -6,12 +6,12 @@ import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import Observation
-from exploracoder_jupyter.runs.trace_check import relocated_paths
+from exploracoder_jupyter.runs.trace_check import re_execution
 from exploracoder_jupyter.runs.trace_check.check_report import Report, Row, changed_calls
 from exploracoder_jupyter.runs.trace_check.checked_trace import read_code
 from exploracoder_jupyter.runs.trace_check.re_execution import with_ancestors
-from exploracoder_jupyter.trace.recorded_executions import Execution
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes
+from exploracoder_jupyter.trace.reading import Execution
+from exploracoder_jupyter.trace.redaction import Homes
 from tests.unit.factories import stream
 
 
@@ -75,12 +75,12 @@ def text_of(observation):
 
 def test_paths_of_the_working_directory_are_relative():
     now = shows("/new/here/old/lamp.py and /new/here and /new/hereafter")
-    assert text_of(relocated_paths.make_relative(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
-    found = relocated_paths.relative_paths([now], "/new/here")
+    assert text_of(re_execution.make_relative(now, "/new/here")) == "old/lamp.py and . and /new/hereafter"
+    found = re_execution.relative_paths([now], "/new/here")
     assert found == {"old/lamp.py"}
     for before in ("~/there/old/lamp.py", "/a/b/old/lamp.py", "old/lamp.py"):
-        assert text_of(relocated_paths.make_known_relative(shows(before), found)) == "old/lamp.py"
-    assert text_of(relocated_paths.make_known_relative(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
+        assert text_of(re_execution.make_known_relative(shows(before), found)) == "old/lamp.py"
+    assert text_of(re_execution.make_known_relative(shows("/a/bold/lamp.py"), found)) == "/a/bold/lamp.py"
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_paths_of_the_working_directory_are_relative():
 )
 def test_code_with_a_redacted_home_counts_as_unchanged(monkeypatch, code):
     monkeypatch.setattr(Path, "home", lambda: Path("/home/somebody"))
-    assert relocated_paths.expand_home(Homes(["/home/somebody"]).redact(code)) == code
+    assert re_execution.expand_home(Homes(["/home/somebody"]).redact(code)) == code

@@ -6,19 +6,23 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
+from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import CandidateObserved, Notice, Record, RunFinished, RunStarted, SolutionJudged
 from exploracoder_jupyter.core.types import Judgement, LibraryInfo
-from exploracoder_jupyter.runs.trace_check.checked_trace import find_unfounded_claims, read_subject
-from exploracoder_jupyter.runs.trace_check.explored_notebook import code_before_run, find_explorations
-from exploracoder_jupyter.runs.trace_check.matching_environment import describe_differences, lock_of, matching_sandbox
-from exploracoder_jupyter.runs.trace_lock import TraceLock
+from exploracoder_jupyter.runs.order import TraceLock
+from exploracoder_jupyter.runs.trace_check.checked_trace import (
+    code_before_run,
+    find_explorations,
+    find_unfounded_claims,
+    read_subject,
+)
+from exploracoder_jupyter.runs.trace_check.environments import describe_differences, lock_of, matching_sandbox
 from exploracoder_jupyter.trace import render
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
-from exploracoder_jupyter.trace.recorded_executions import executions
-from exploracoder_jupyter.trace.trace_document import serialize_notebook
+from exploracoder_jupyter.trace.edits import without_unselected
+from exploracoder_jupyter.trace.file import serialize_notebook
+from exploracoder_jupyter.trace.reading import executions
 from tests.unit.factories import RUN_ID, complete_events, recorded
 from tests.unit.trace.views import journaled
 

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.runs.trace_check.environment_builder import Lock, build_environment
+from exploracoder_jupyter.runs.trace_check.environments import Lock, build_environment
 
 LOCK = Lock.of("3.11.9", ["networkx==3.6.1", "numpy==2.3.0"], ["networkx"], [])
 VENV = f'mkdir -p "$last/bin"; ln -s {sys.executable} "$last/bin/python"'
@@ -27,7 +27,7 @@ def installer(tmp_path, monkeypatch):
         uv.write_text(f'#!/bin/sh\n{for_each}if [ "$1" = venv ]; then {VENV}; else {install}; fi\n')
         uv.chmod(0o700)
         monkeypatch.setattr(
-            "exploracoder_jupyter.runs.trace_check.environment_builder.find_spec", lambda name: None
+            "exploracoder_jupyter.runs.trace_check.environments.find_spec", lambda name: None
         )  # pip would come first
 
     write()

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sandbox_settings import Sandbox
-from exploracoder_jupyter.runs.construction.knowledge_factory import environment_key
+from exploracoder_jupyter.core.configuration.sections import Sandbox
+from exploracoder_jupyter.runs.knowledge_factory import environment_key
 
 
 @pytest.fixture

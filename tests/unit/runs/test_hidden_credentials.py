@@ -5,9 +5,9 @@ import os
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import Endpoint
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets
-from exploracoder_jupyter.runs.construction.run_settings import secret_strings
+from exploracoder_jupyter.core.configuration.sections import Endpoint
+from exploracoder_jupyter.core.configuration.sources import Secrets
+from exploracoder_jupyter.runs.factories import secret_strings
 
 
 def test_keys_tokens_and_passwords_are_hidden(monkeypatch):

@@ -13,7 +13,7 @@ from exploracoder_jupyter.core.events import Notice
 from exploracoder_jupyter.core.types import Passage, Task
 from exploracoder_jupyter.engine import Engine
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.protocol.engine_messages import Failed, Start, decode_from_engine, encode
+from exploracoder_jupyter.protocol.messages import Failed, Start, decode_from_engine, encode
 from exploracoder_jupyter.runs import Order, resume_order
 from exploracoder_jupyter.trace import load, render
 from tests.unit.factories import complete_events, recorded, started

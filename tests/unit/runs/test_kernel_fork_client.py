@@ -10,7 +10,7 @@ import pytest
 
 from exploracoder_jupyter.core.errors import KernelError, UsageError
 from exploracoder_jupyter.core.types import Observation, Task, UserVariable
-from exploracoder_jupyter.protocol.engine_messages import Hazard, KernelForked, LiveOffer
+from exploracoder_jupyter.protocol.messages import Hazard, KernelForked, LiveOffer
 from exploracoder_jupyter.runs import KernelForkClient, Order
 from exploracoder_jupyter.runs.order import (
     find_variables,

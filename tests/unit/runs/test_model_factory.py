@@ -5,12 +5,11 @@ from contextlib import AsyncExitStack
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve
+from exploracoder_jupyter.core.configuration.sources import Secrets, resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.llm.endpoint.openai_model import OpenAIModel
+from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.llm.offline import OfflineModel
-from exploracoder_jupyter.runs.construction.model_factory import choose_model
-from exploracoder_jupyter.runs.construction.run_settings import model_notices, uses_endpoint, with_resolved_model
+from exploracoder_jupyter.runs.factories import choose_model, model_notices, uses_endpoint, with_resolved_model
 
 GROUPS = {"models": "tides = explora_tides:create"}
 CODE = """

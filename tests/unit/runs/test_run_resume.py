@@ -11,15 +11,16 @@ import pytest
 
 from exploracoder_jupyter import runs
 from exploracoder_jupyter.cli import main
-from exploracoder_jupyter.core.configuration.settings_sources import as_json, resolve
+from exploracoder_jupyter.core.configuration.sources import as_json, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import RepositoryTask, Task
-from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order, trace_lock
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
+from exploracoder_jupyter.runs import Order, in_repository, prepare_replay, resume_order
+from exploracoder_jupyter.runs import order as trace_lock
+from exploracoder_jupyter.runs.recording import EventRecorder
 from exploracoder_jupyter.trace import render
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
-from exploracoder_jupyter.trace.trace_paths import journal_path, resumed_path
+from exploracoder_jupyter.trace.edits import without_unselected
+from exploracoder_jupyter.trace.paths import journal_path, resumed_path
 from tests.unit.factories import RUN_ID, asked, complete_events, recorded, started
 from tests.unit.runs.recorders import recorder_at
 from tests.unit.trace.views import whole_text

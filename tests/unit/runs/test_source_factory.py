@@ -7,11 +7,11 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
-from exploracoder_jupyter.core.configuration.settings_sources import Secrets, resolve, snippets_path
+from exploracoder_jupyter.core.configuration.sources import Secrets, resolve, snippets_path
 from exploracoder_jupyter.core.types import LibraryInfo, Passage, Snippet, Task
 from exploracoder_jupyter.knowledge.documents.document_source import DocumentSource
 from exploracoder_jupyter.knowledge.sources import SnippetStore
-from exploracoder_jupyter.runs.construction.source_factory import open_sources
+from exploracoder_jupyter.runs.factories import open_sources
 from exploracoder_jupyter.runs.order import Order
 
 KEY = "planted-by-the-test"

@@ -8,13 +8,13 @@ from threading import Barrier
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.runs import trace_lock
+from exploracoder_jupyter.runs import order
 from tests.unit.runs.recorders import recorder_at
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(trace_lock, "PATIENCE", 0.0)
+    monkeypatch.setattr(order, "PATIENCE", 0.0)
 
 
 def test_a_second_run_is_refused_before_its_trace(tmp_path):
@@ -48,7 +48,7 @@ def test_whatever_holds_the_locks_name_hinders_no_run(tmp_path, make):
     """Issue 31, security 3: in a shared folder, a named pipe in its place hung all runs."""
     make(tmp_path / ".a.lock")
     (tmp_path / "other").touch()
-    assert not trace_lock.is_active(tmp_path / "a.ipynb")
+    assert not order.is_active(tmp_path / "a.ipynb")
     recorder_at("a.ipynb", tmp_path).close()
 
 

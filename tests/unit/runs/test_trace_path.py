@@ -5,16 +5,15 @@ import json
 import nbformat
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import history_path, resolve
+from exploracoder_jupyter.core.configuration.sources import history_path, resolve
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.core.run_history import HistoryStore
+from exploracoder_jupyter.core.history import HistoryStore
 from exploracoder_jupyter.core.types import Task
 from exploracoder_jupyter.runs import Order
-from exploracoder_jupyter.runs.event_recorder import EventRecorder
-from exploracoder_jupyter.runs.history_writer import HistoryWriter
+from exploracoder_jupyter.runs.recording import EventRecorder, HistoryWriter
 from exploracoder_jupyter.trace import load
-from exploracoder_jupyter.trace.notebook_cleanup import without_unselected
-from exploracoder_jupyter.trace.trace_paths import journal_path
+from exploracoder_jupyter.trace.edits import without_unselected
+from exploracoder_jupyter.trace.paths import journal_path
 from tests.unit.factories import complete_events, started
 
 

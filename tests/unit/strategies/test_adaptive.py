@@ -6,11 +6,11 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from exploracoder_jupyter.core.configuration.endpoint_settings import OFFLINE
+from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.types import Change, Observation
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.protocol.run_controls import Explore, Replan
+from exploracoder_jupyter.protocol.messages import Explore, Replan
 from exploracoder_jupyter.strategies.adaptive import adaptive
 from tests.unit.pipeline.test_steering import Hand, listening
 from tests.unit.strategies.replies import fenced

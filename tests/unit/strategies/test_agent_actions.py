@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.strategies.agents.agent_actions import ACTIONS, parse_action
+from exploracoder_jupyter.strategies.agents import ACTIONS, parse_action
 
 CODE = "import math\nprint(math.sqrt(16))"
 

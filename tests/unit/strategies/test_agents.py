@@ -6,8 +6,7 @@ import pytest
 
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.agents.knowagent import RULES, knowagent
-from exploracoder_jupyter.strategies.agents.react import react
+from exploracoder_jupyter.strategies.agents import KNOWAGENT_RULES, knowagent, react
 from tests.unit.strategies.replies import RIGHT, fenced, prompts, solved_by
 from tests.unit.world import a_run, happened
 
@@ -67,7 +66,7 @@ async def test_knowagent_refuses_what_may_not_follow():
 
 async def test_the_prompt_of_knowagent_states_the_rules():
     _, shown, _ = await solved_by(knowagent, SEARCH, RUN, FINISH, PROGRAM)
-    for before, after in RULES.items():
+    for before, after in KNOWAGENT_RULES.items():
         assert f"- {before}: {', '.join(after)}\n" in shown[0]
 
 

@@ -1,6 +1,6 @@
 """APISearch: what is answered while the program is written, and how often."""
 
-from exploracoder_jupyter.strategies.apisearch import apisearch
+from exploracoder_jupyter.strategies.retrieval import apisearch
 from tests.unit.strategies.replies import RIGHT, fenced, solved_by
 from tests.unit.world import happened
 

@@ -6,8 +6,7 @@ import pytest
 
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.capir import capir, capir_repair
-from exploracoder_jupyter.strategies.epigen import epigen
+from exploracoder_jupyter.strategies.retrieval import capir, capir_repair, epigen
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced
 from tests.unit.world import a_run
 

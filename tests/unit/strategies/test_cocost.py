@@ -6,7 +6,7 @@ from dataclasses import replace
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.cocost import cocost
+from exploracoder_jupyter.strategies.retrieval import cocost
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced
 from tests.unit.world import FewPassages, a_run, happened
 

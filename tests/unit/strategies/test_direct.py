@@ -6,7 +6,7 @@ import pytest
 
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.direct import direct
+from exploracoder_jupyter.strategies.retrieval import direct
 from tests.unit.strategies.replies import RIGHT, fenced, prompts
 from tests.unit.world import InlineBranch, a_run
 

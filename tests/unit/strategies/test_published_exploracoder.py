@@ -4,7 +4,7 @@ import json
 
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.published_exploracoder import exploracoder, exploracoder_debug
+from exploracoder_jupyter.strategies.adaptive import exploracoder, exploracoder_debug
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced
 from tests.unit.world import a_run, happened
 

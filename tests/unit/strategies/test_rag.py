@@ -5,7 +5,7 @@ from dataclasses import replace
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.rag import rag, rag_repair
+from exploracoder_jupyter.strategies.retrieval import rag, rag_repair
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced, prompts, solved_by
 from tests.unit.world import FewPassages, a_run, happened
 

@@ -1,6 +1,6 @@
 """Reflexion: what a failed program is reflected on with, and what the next one is written with."""
 
-from exploracoder_jupyter.strategies.reflexion import reflexion
+from exploracoder_jupyter.strategies.retrieval import reflexion
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced, solved_by
 from tests.unit.world import happened
 

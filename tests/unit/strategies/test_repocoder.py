@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from exploracoder_jupyter.core.configuration.retrieval_settings import Retrieval
+from exploracoder_jupyter.core.configuration.sections import Retrieval
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.repocoder import repocoder
+from exploracoder_jupyter.strategies.retrieval import repocoder
 from tests.unit.strategies.replies import RIGHT, WRONG, fenced, prompts, solved_by
 from tests.unit.world import FewPassages, a_run, api, happened
 

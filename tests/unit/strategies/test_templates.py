@@ -18,10 +18,10 @@ from exploracoder_jupyter.core.types import (
     Task,
     UserVariable,
 )
-from exploracoder_jupyter.pipeline.prompting.privacy_filter import redact_inputs
+from exploracoder_jupyter.pipeline.prompting.documentation import RULE
+from exploracoder_jupyter.pipeline.prompting.observations import redact_inputs
 from exploracoder_jupyter.pipeline.prompting.prompt_inputs import StrategyInputs
-from exploracoder_jupyter.pipeline.prompting.prompt_templates import render
-from exploracoder_jupyter.pipeline.prompting.quoting import RULE
+from exploracoder_jupyter.pipeline.prompting.requests import render
 
 FOLDER = Path(exploracoder_jupyter.strategies.__file__).with_name("templates")
 WHOLE = sorted(path.stem for path in FOLDER.glob("*.j2") if "{% block system %}" in path.read_text())

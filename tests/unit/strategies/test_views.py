@@ -5,17 +5,15 @@ import io
 import pytest
 from rich.console import Console
 
-from exploracoder_jupyter.cli.display.live_run_view import render_view
-from exploracoder_jupyter.cli.display.log_lines import EventLines
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
-from exploracoder_jupyter.ipython_extension.result_card.card_html import card_html
-from exploracoder_jupyter.ipython_extension.result_card.card_text import as_text
+from exploracoder_jupyter.cli.live_view import EventLines, render_view
+from exploracoder_jupyter.ipython_extension.browser.browser_run import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.result_card.card import as_text, card_html
 from exploracoder_jupyter.llm.scripted_model import ScriptedModel
 from exploracoder_jupyter.pipeline import run_task
-from exploracoder_jupyter.strategies.direct import direct
 from exploracoder_jupyter.strategies.example_repair import example_repair
+from exploracoder_jupyter.strategies.retrieval import direct
 from exploracoder_jupyter.trace import render
-from exploracoder_jupyter.trace.run_summary import summarize_run
+from exploracoder_jupyter.trace.reading import summarize_run
 from tests.unit.factories import recorded, started, states
 from tests.unit.strategies.replies import RIGHT, fenced
 from tests.unit.strategies.test_example_repair import BROKEN, GOOD, PROSE, with_example

@@ -3,10 +3,9 @@
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.summaries import summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.facts import Fact, SummaryOptions
 from exploracoder_jupyter.kernel_agent.summaries.short_values import ShortFormatter
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact
-from exploracoder_jupyter.kernel_agent.summaries.summary_options import SummaryOptions
 
 
 def facts(value: Any, **options: Any) -> list[Fact]:

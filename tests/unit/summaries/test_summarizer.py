@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.kernel_agent.summaries import forked_probe, summarizer_registry
+from exploracoder_jupyter.kernel_agent.summaries.facts import Fact, TypeFamily
 from exploracoder_jupyter.kernel_agent.summaries.summarizer import MAX_LENGTH, Summarizer, Summary
-from exploracoder_jupyter.kernel_agent.summaries.summary_facts import Fact, TypeFamily
 
 NOTE = 120
 """A summary may be longer by one note."""

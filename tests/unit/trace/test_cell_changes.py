@@ -21,9 +21,9 @@ from exploracoder_jupyter.core.events import (
 )
 from exploracoder_jupyter.core.types import Observation, Plan, Selection, Subtask, Usage, Verdict
 from exploracoder_jupyter.trace import CellView, generated_metadata
-from exploracoder_jupyter.trace.cells.cell_building import cell_id
-from exploracoder_jupyter.trace.cells.escaped_text import prose
-from exploracoder_jupyter.trace.metadata_namespace import schema
+from exploracoder_jupyter.trace.cells import cell_id
+from exploracoder_jupyter.trace.markdown import prose
+from exploracoder_jupyter.trace.metadata import schema
 from tests.unit.factories import (
     RUN_ID,
     api,

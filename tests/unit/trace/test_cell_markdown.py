@@ -11,10 +11,9 @@ from markdown_it import MarkdownIt
 
 from exploracoder_jupyter.core.events import CandidateSelected, RunFinished, SubtaskFinished, SubtaskStarted
 from exploracoder_jupyter.core.types import Selection, Usage, Verdict
-from exploracoder_jupyter.export.markdown_html import generated_html
-from exploracoder_jupyter.text.markup_escaping import fenced
-from exploracoder_jupyter.trace.cells.cell_markdown import cost_table, patch_markdown
-from exploracoder_jupyter.trace.cells.escaped_text import html, prose
+from exploracoder_jupyter.export.html import generated_html
+from exploracoder_jupyter.text.characters import fenced
+from exploracoder_jupyter.trace.markdown import cost_table, html, patch_markdown, prose
 from tests.unit.factories import failed, finished, planned, proposed, ran, started
 from tests.unit.texts import formulas
 from tests.unit.trace.views import viewed, with_role

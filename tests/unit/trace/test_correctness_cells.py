@@ -2,7 +2,7 @@
 
 import jsonschema
 
-from exploracoder_jupyter.cli.display.log_lines import EventLines
+from exploracoder_jupyter.cli.live_view import EventLines
 from exploracoder_jupyter.core.events import (
     CandidateSelected,
     InputsInvented,
@@ -20,10 +20,10 @@ from exploracoder_jupyter.core.types import (
     Opinion,
     Selection,
 )
-from exploracoder_jupyter.ipython_extension.browser.run_view import RunContext, run_view
+from exploracoder_jupyter.ipython_extension.browser.browser_run import RunContext, run_view
 from exploracoder_jupyter.trace import generated_metadata, render
-from exploracoder_jupyter.trace.metadata_namespace import schema
-from exploracoder_jupyter.trace.run_summary import summarize_run
+from exploracoder_jupyter.trace.metadata import schema
+from exploracoder_jupyter.trace.reading import summarize_run
 from tests.unit.factories import finished, planned, proposed, ran, recorded, started, states, stream
 from tests.unit.trace.views import roles, with_role
 

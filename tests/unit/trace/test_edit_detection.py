@@ -7,8 +7,8 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import render
-from exploracoder_jupyter.trace.cells.cell_building import source_hash
-from exploracoder_jupyter.trace.edit_detection import edited_cell_names, find_edited_cells
+from exploracoder_jupyter.trace.cells import source_hash
+from exploracoder_jupyter.trace.edits import edited_cell_names, find_edited_cells
 from tests.unit.factories import complete_run
 from tests.unit.trace.views import facts
 

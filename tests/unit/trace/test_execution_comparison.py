@@ -9,8 +9,8 @@ from struct import pack
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo, Observation
-from exploracoder_jupyter.trace.comparing import image_comparison
-from exploracoder_jupyter.trace.comparing.execution_comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace import comparison
+from exploracoder_jupyter.trace.comparison import comparable_result, compare_with_record
 from tests.unit.factories import shown, stream
 
 DAY = date(2026, 11, 22)
@@ -146,21 +146,21 @@ def drawn(size=(40, 40), *, changed=0, to=255, text=b""):
 
 def test_pictures_without_pillow_are_compared_by_bytes(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "PIL", None)
-    assert image_comparison.describe_difference(drawn(), drawn()) == ""
-    assert image_comparison.describe_difference(drawn(), drawn(changed=1)) == "a different picture"
+    assert comparison.describe_image_difference(drawn(), drawn()) == ""
+    assert comparison.describe_image_difference(drawn(), drawn(changed=1)) == "a different picture"
 
 
 def test_pictures_are_compared_by_what_is_drawn():
     pytest.importorskip("PIL")
-    assert image_comparison.describe_difference(drawn(text=b"one"), drawn(text=b"two")) == ""
-    assert image_comparison.describe_difference(drawn(), drawn(changed=800))
-    assert image_comparison.describe_difference(drawn(), drawn(size=(41, 40)))
+    assert comparison.describe_image_difference(drawn(text=b"one"), drawn(text=b"two")) == ""
+    assert comparison.describe_image_difference(drawn(), drawn(changed=800))
+    assert comparison.describe_image_difference(drawn(), drawn(size=(41, 40)))
 
 
 def test_a_picture_with_another_detail_differs():
     pytest.importorskip("PIL")
-    assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
-    assert image_comparison.describe_difference(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
+    assert comparison.describe_image_difference(drawn((400, 400)), drawn((400, 400), changed=4)) == ""
+    assert comparison.describe_image_difference(drawn((400, 400)), drawn((400, 400), changed=5)) == "a detail differs"
 
 
 @pytest.mark.parametrize(("one", "other"), [("0.41", "0.47"), ("0.38", "0.33"), ("10", "18")])
@@ -173,11 +173,11 @@ def test_another_number_in_a_figure_is_seen(one, other):
         made.savefig(out, dpi=72)
         return base64.b64encode(out.getvalue()).decode()
 
-    assert image_comparison.describe_difference(shown(one), shown(one)) == ""
-    assert image_comparison.describe_difference(shown(one), shown(other)) == "a detail differs"
+    assert comparison.describe_image_difference(shown(one), shown(one)) == ""
+    assert comparison.describe_image_difference(shown(one), shown(other)) == "a detail differs"
 
 
 def test_what_is_not_a_picture_is_compared_exactly():
     broken = base64.b64encode(b"\x89PNG\r\n\x1a\nbroken").decode()
-    assert image_comparison.describe_difference(broken, "") == "a different picture"
-    assert image_comparison.describe_difference("no base64", "no base64 either") == "a different picture"
+    assert comparison.describe_image_difference(broken, "") == "a different picture"
+    assert comparison.describe_image_difference("no base64", "no base64 either") == "a different picture"

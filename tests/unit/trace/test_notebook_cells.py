@@ -5,8 +5,7 @@ import pytest
 
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.trace import CellView, generated_metadata
-from exploracoder_jupyter.trace.cells.cell_building import source_hash
-from exploracoder_jupyter.trace.cells.notebook_cells import COLLAPSED
+from exploracoder_jupyter.trace.cells import COLLAPSED, source_hash
 from tests.unit.factories import complete_events, finished, recorded, states
 from tests.unit.trace.views import with_role
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
+from exploracoder_jupyter.trace.output_sanitizer import sanitize
 from tests.patience import patience
 from tests.unit.factories import shown, stream
 from tests.unit.texts import formulas

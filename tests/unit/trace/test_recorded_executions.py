@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from exploracoder_jupyter.pipeline import CarriedSubtask, ResumePoint, run_task
-from exploracoder_jupyter.protocol.run_controls import Choose, Retry, Skip
-from exploracoder_jupyter.trace.recorded_executions import executions
+from exploracoder_jupyter.protocol.messages import Choose, Retry, Skip
+from exploracoder_jupyter.trace.reading import executions
 from tests.unit.factories import complete_run, recorded
 from tests.unit.pipeline.test_steering import FAILING, steered
 from tests.unit.pipeline.test_task_run import fenced

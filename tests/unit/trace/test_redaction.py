@@ -10,8 +10,8 @@ import pytest
 from exploracoder_jupyter.core.events import CandidateObserved, Record, dump, load
 from exploracoder_jupyter.core.types import Change, Observation
 from exploracoder_jupyter.trace import Redactor
-from exploracoder_jupyter.trace.sanitizing.output_sanitizer import sanitize
-from exploracoder_jupyter.trace.sanitizing.path_redaction import Homes, local_homes
+from exploracoder_jupyter.trace.output_sanitizer import sanitize
+from exploracoder_jupyter.trace.redaction import Homes, local_homes
 from tests.unit.factories import complete_run, ran, recorded, shown, stream
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 
@@ -202,7 +202,7 @@ def test_a_home_that_is_nobodys_stays(home):
 
 def test_homes_beside_ones_own_are_known(tmp_path, monkeypatch):
     (tmp_path / "otheruser").mkdir()
-    monkeypatch.setattr("exploracoder_jupyter.trace.sanitizing.path_redaction._PLACES", (str(tmp_path),))
+    monkeypatch.setattr("exploracoder_jupyter.trace.redaction._PLACES", (str(tmp_path),))
     assert Redactor(homes=local_homes()).text(f"cd {tmp_path}/otheruser") == "cd ~"
 
 

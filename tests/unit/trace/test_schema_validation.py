@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from exploracoder_jupyter.trace import find_problems, render
-from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
+from exploracoder_jupyter.trace.metadata import SCHEMA_VERSION
 from tests.unit.factories import complete_run
 from tests.unit.sampling import sampled
 from tests.unit.trace.views import facts, pack, unpack

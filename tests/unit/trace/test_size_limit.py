@@ -9,8 +9,8 @@ import pytest
 
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.trace import find_problems, load, render
-from exploracoder_jupyter.trace.comparing.execution_comparison import comparable_result, compare_with_record
-from exploracoder_jupyter.trace.storage.size_limit import SizeBudget, count_omitted, omitted_values, trim_like_record
+from exploracoder_jupyter.trace.comparison import comparable_result, compare_with_record
+from exploracoder_jupyter.trace.storage import SizeBudget, count_omitted, omitted_values, trim_like_record
 from tests.unit.factories import finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.test_correctness_cells import INPUTS, a_trial
 from tests.unit.trace.views import a_picture, traced

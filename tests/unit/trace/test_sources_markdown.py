@@ -2,7 +2,7 @@
 
 import pytest
 
-from exploracoder_jupyter.cli.display.log_lines import EventLines
+from exploracoder_jupyter.cli.live_view import EventLines
 from exploracoder_jupyter.core.events import KnowledgeSearched, LookedUp, SubtaskStarted
 from exploracoder_jupyter.core.types import Passage
 from exploracoder_jupyter.trace import render

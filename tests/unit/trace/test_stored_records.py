@@ -13,11 +13,10 @@ import pytest
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Notice, dump
 from exploracoder_jupyter.core.run_state import fold_all
-from exploracoder_jupyter.trace import find_problems, load, render, summarize_run
-from exploracoder_jupyter.trace.edit_detection import find_edited_cells
-from exploracoder_jupyter.trace.metadata_namespace import SCHEMA_VERSION
-from exploracoder_jupyter.trace.storage import stored_records
-from exploracoder_jupyter.trace.storage.journal import read
+from exploracoder_jupyter.trace import find_problems, load, render, storage, summarize_run
+from exploracoder_jupyter.trace.edits import find_edited_cells
+from exploracoder_jupyter.trace.metadata import SCHEMA_VERSION
+from exploracoder_jupyter.trace.storage import read
 from tests.unit.factories import asked, complete_run, finished, planned, proposed, ran, recorded, shown, started, stream
 from tests.unit.trace.views import a_picture, facts, journaled, pack, traced, unpack
 
@@ -138,8 +137,8 @@ def test_one_changed_byte_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("content", [b"x", b"{}\n", b"[", b'{"seq":0,"at":0,"event":{"kind":"notice","text":"x"}}\n'])
 def test_bomb_is_refused_in_bounded_memory(tmp_path, monkeypatch, content):
-    monkeypatch.setattr(stored_records, "MAX_UNPACKED", 2_000_000)
-    monkeypatch.setattr(stored_records, "MAX_RECORDS", 1_000)
+    monkeypatch.setattr(storage, "MAX_UNPACKED", 2_000_000)
+    monkeypatch.setattr(storage, "MAX_RECORDS", 1_000)
     notebook = render(complete_run())
     facts(notebook)["records"] = bomb(content)
     path = written(tmp_path / "run.ipynb", notebook)

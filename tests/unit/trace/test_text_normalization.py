@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from exploracoder_jupyter.trace.comparing.output_comparison import texts_match
-from exploracoder_jupyter.trace.comparing.text_normalization import normalize
+from exploracoder_jupyter.trace.comparison import texts_match
+from exploracoder_jupyter.trace.text_normalization import normalize
 
 DAY = date(2026, 11, 22)
 NOW = datetime(2026, 11, 22, 5, 39, 10, 204684, UTC)

@@ -9,7 +9,7 @@ import pytest
 from exploracoder_jupyter.core.events import CandidateObserved, Record, RunFinished
 from exploracoder_jupyter.core.types import Observation
 from exploracoder_jupyter.trace import load, render
-from exploracoder_jupyter.trace.trace_document import serialize_notebook
+from exploracoder_jupyter.trace.file import serialize_notebook
 from tests.unit.factories import complete_run, recorded, shown
 from tests.unit.trace.test_correctness_cells import run as a_tested_run
 from tests.unit.trace.views import traced

@@ -17,9 +17,9 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import SubtaskStarted
 from exploracoder_jupyter.core.types import Message
 from exploracoder_jupyter.trace import Redactor, Trace, find_problems, generated_metadata, journal_path, load, render
-from exploracoder_jupyter.trace.storage.journal import Journal, read
-from exploracoder_jupyter.trace.trace_document import serialize_notebook
-from exploracoder_jupyter.trace.trace_paths import default_path, prepare_path, spare_journal_path
+from exploracoder_jupyter.trace.file import serialize_notebook
+from exploracoder_jupyter.trace.paths import default_path, prepare_path, spare_journal_path
+from exploracoder_jupyter.trace.storage import Journal, read
 from tests.unit.factories import (
     api,
     asked,
@@ -132,7 +132,7 @@ def test_what_has_no_room_is_kept_elsewhere(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "write", write)
-    monkeypatch.setattr("exploracoder_jupyter.trace.trace_file.write_atomic", put)
+    monkeypatch.setattr("exploracoder_jupyter.trace.file.write_atomic", put)
     for record in records[20:]:
         trace.append(record)
     spare = spare_journal_path(records[0].event.run_id)

@@ -7,7 +7,7 @@ import random
 from functools import cache
 
 from exploracoder_jupyter.trace import CellView, Trace, generated_metadata, journal_path
-from exploracoder_jupyter.trace.storage.journal import Journal
+from exploracoder_jupyter.trace.storage import Journal
 from tests.unit.factories import recorded, states
 
 

@@ -13,12 +13,9 @@ import anyio.to_thread
 import httpx2
 import pytest
 
-from exploracoder_jupyter.web.fetching.address_check import is_public
-from exploracoder_jupyter.web.fetching.http_client import HttpClient
-from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
-from exploracoder_jupyter.web.fetching.rate_limit import RateLimiter
-from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.web_types import MAX_PAGE_BYTES, WebError
+from exploracoder_jupyter.web.fetching import HttpClient, RateLimiter, WebCache, is_public
+from exploracoder_jupyter.web.page_fetcher import PageFetcher
+from exploracoder_jupyter.web.reading import MAX_PAGE_BYTES, WebError
 
 PUBLIC = "93.184.215.14"
 HTML = {"content-type": "text/html; charset=utf-8"}
@@ -374,7 +371,7 @@ def test_what_is_kept_grows_old_and_is_bounded(tmp_path, monkeypatch):
     assert cache.get("page", "b") is cache.get("page a") is None
     time.now += 8 * 86_400
     assert cache.get("page", "a") is None
-    monkeypatch.setattr("exploracoder_jupyter.web.fetching.web_cache._MAX_ENTRIES", 3)
+    monkeypatch.setattr("exploracoder_jupyter.web.fetching._MAX_ENTRIES", 3)
     for at in range(5):
         time.now += 1
         cache.put("x", str(at))

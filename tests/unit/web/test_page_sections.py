@@ -6,10 +6,8 @@ import sys
 import pytest
 
 from exploracoder_jupyter.text.characters import strip_invisible
-from exploracoder_jupyter.text.html_tree import parse_html
-from exploracoder_jupyter.web.reading.main_content import extract_content
-from exploracoder_jupyter.web.reading.page_sections import split_markdown
-from exploracoder_jupyter.web.web_types import Page
+from exploracoder_jupyter.text.html import parse_html
+from exploracoder_jupyter.web.reading import Page, extract_content, split_markdown
 
 CODE = "import numpy as np\n\ndef f(x):\n    if x:\n\n        return np.squeeze(x)"
 MORE = "Further on, other people have written down what they think of the matter, at some length and with care. " * 2

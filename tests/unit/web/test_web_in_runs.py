@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.knowledge.sources import SourceSearch
 from exploracoder_jupyter.pipeline import run_task
 from tests.unit.pipeline.test_task_run import answers, fenced

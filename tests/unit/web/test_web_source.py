@@ -13,18 +13,15 @@ import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Settings
-from exploracoder_jupyter.core.configuration.settings_sources import resolve
+from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
-from exploracoder_jupyter.runs.construction.knowledge_factory import cache_folder
-from exploracoder_jupyter.runs.construction.source_factory import SourceContext
-from exploracoder_jupyter.runs.construction.web_source_factory import open_web_source
-from exploracoder_jupyter.web.fetching.http_client import HttpClient
-from exploracoder_jupyter.web.fetching.page_fetcher import PageFetcher
-from exploracoder_jupyter.web.fetching.web_cache import WebCache
-from exploracoder_jupyter.web.query_sanitizer import sanitize_query
-from exploracoder_jupyter.web.search_engines import search_by_template, search_duckduckgo, search_searxng
+from exploracoder_jupyter.runs.factories import SourceContext, open_web_source
+from exploracoder_jupyter.runs.knowledge_factory import cache_folder
+from exploracoder_jupyter.web.fetching import HttpClient, WebCache
+from exploracoder_jupyter.web.page_fetcher import PageFetcher
+from exploracoder_jupyter.web.reading import Page, SearchHit, WebError
+from exploracoder_jupyter.web.search import sanitize_query, search_by_template, search_duckduckgo, search_searxng
 from exploracoder_jupyter.web.web_source import WebSource
-from exploracoder_jupyter.web.web_types import Page, SearchHit, WebError
 from tests.unit.web.test_fetching import Site, at_once, http
 
 NO_MORE = "Searching the web failed 2 times in a row; it is disabled for this run."
@@ -325,9 +322,7 @@ async def test_a_message_says_where_queries_go(where, destination, tmp_path):
 
 @pytest.mark.parametrize(("missing", "where"), [("ddgs", "ddgs"), ("lxml", "https://searx.example")])
 async def test_a_missing_package_is_reported_at_the_start(missing, where, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "exploracoder_jupyter.runs.construction.web_source_factory.find_spec", lambda name: name != missing or None
-    )
+    monkeypatch.setattr("exploracoder_jupyter.runs.factories.find_spec", lambda name: name != missing or None)
     with pytest.raises(MissingRequirement, match=f"needs the package {missing}") as caught:
         await opened(resolve({"retrieval": {"web": where}}).retrieval, tmp_path)
     assert "pip install 'exploracoder-jupyter[web]'" in str(caught.value)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import bootstrap
-from exploracoder_jupyter.evaluation.measures.measure_definitions import Ratio
+from exploracoder_jupyter.evaluation.results import Ratio
+from exploracoder_jupyter.evaluation.statistics import bootstrap
 
 
 def mean(values, bounds=None):

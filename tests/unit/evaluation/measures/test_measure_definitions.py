@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.evaluation.measures.measure_definitions import pass_at_k
+from exploracoder_jupyter.evaluation.results import pass_at_k
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())

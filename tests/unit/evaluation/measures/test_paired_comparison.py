@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.evaluation.measures.paired_comparison import holm, mcnemar
+from exploracoder_jupyter.evaluation.statistics import holm, mcnemar
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
+from exploracoder_jupyter.evaluation.statistics import summarize
 from tests.unit.evaluation.results import unit, units
 
 

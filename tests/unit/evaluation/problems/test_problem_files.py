@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.types import RepositoryTask
-from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
-from exploracoder_jupyter.evaluation.problems.problem_rows import RepositoryRow
+from exploracoder_jupyter.evaluation.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problems import Problem, RepositoryRow
 
 ROW = {"id": "a", "task": "Add two numbers.", "libraries": ["math"], "tests": ["assert add(1, 2) == 3"]}
 FIELDS = st.sampled_from([*ROW, "prompt", "test", "task_id", "canonical_solution", "code_context", "metadata"])

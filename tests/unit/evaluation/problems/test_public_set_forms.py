@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.evaluation.problems.problem import hidden_test_code
-from exploracoder_jupyter.evaluation.problems.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problem_files import load_problems
+from exploracoder_jupyter.evaluation.problems import hidden_test_code
 
 FUNCTION = {
     "task_id": "NumpyEval/900",

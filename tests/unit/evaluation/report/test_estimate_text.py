@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.bootstrap_estimates import Estimate
-from exploracoder_jupyter.evaluation.report.estimate_text import estimate_text, p_value_text
+from exploracoder_jupyter.evaluation.report import estimate_text, p_value_text
+from exploracoder_jupyter.evaluation.statistics import Estimate
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Labels of points cover neither one another nor a point."""
 
-from exploracoder_jupyter.evaluation.report.plots import Box, place_labels
+from exploracoder_jupyter.evaluation.report_plots import Box, place_labels
 
 
 def test_labels_of_near_points_are_apart_and_inside():

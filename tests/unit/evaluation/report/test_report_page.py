@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from exploracoder_jupyter.evaluation.measures.summary_computation import summarize
 from exploracoder_jupyter.evaluation.report import markdown, summary_as_json, write_report
+from exploracoder_jupyter.evaluation.statistics import summarize
 from tests.unit.evaluation.results import unit, units
 from tests.unit.export.test_html_page import Page
 

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.types import Message, Sampling, Usage
-from exploracoder_jupyter.evaluation.scheduling.endpoint_rate_limit import (
-    Limits,
-    LocalRateLimit,
-    RateLimitedModel,
-    RequestTimes,
-)
+from exploracoder_jupyter.evaluation.scheduling import Limits, LocalRateLimit, RateLimitedModel, RequestTimes
 from exploracoder_jupyter.pipeline.ports import ModelRequest, Reply
 from tests.patience import patience
 

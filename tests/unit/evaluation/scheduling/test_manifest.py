@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 
 from exploracoder_jupyter.core.errors import UsageError
-from exploracoder_jupyter.evaluation.problems.problem import Problem
-from exploracoder_jupyter.evaluation.scheduling.manifest import (
+from exploracoder_jupyter.evaluation.problems import Problem
+from exploracoder_jupyter.evaluation.records import (
     Manifest,
     default_folder,
     prepare_folder,

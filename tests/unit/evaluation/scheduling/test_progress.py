@@ -1,6 +1,6 @@
 """What is left is estimated from what is done."""
 
-from exploracoder_jupyter.evaluation.scheduling.progress import Progress
+from exploracoder_jupyter.evaluation.scheduling import Progress
 from tests.scripted_units import ScriptedUnit, result_of
 
 

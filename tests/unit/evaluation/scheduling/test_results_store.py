@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exploracoder_jupyter.evaluation.scheduling.results_store import (
-    ResultsWriter,
-    read_results,
-    unique_results,
-    write_parquet,
-)
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import is_final
+from exploracoder_jupyter.evaluation.records import ResultsWriter, read_results, unique_results, write_parquet
+from exploracoder_jupyter.evaluation.scheduling import is_final
 from tests.scripted_units import ScriptedUnit, result_of, table, units
 
 NUMBERS = st.integers(0, 5)

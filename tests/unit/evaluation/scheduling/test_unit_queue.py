@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exploracoder_jupyter.core.errors import EndpointError
-from exploracoder_jupyter.evaluation.scheduling.unit_queue import MOST_ATTEMPTS, UnitQueue
+from exploracoder_jupyter.evaluation.scheduling import MOST_ATTEMPTS, UnitQueue
 from tests.scripted_units import ScriptedUnit, result_of, units
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from exploracoder_jupyter.core.types import ErrorInfo
-from exploracoder_jupyter.evaluation.units.api_usage import find_missing_apis, measure_gold_apis
+from exploracoder_jupyter.evaluation.scoring import find_missing_apis, measure_gold_apis
 from tests.unit.world import FewApis, InlineBranch, api
 
 APIS = FewApis(

@@ -1,1 +1,0 @@
-"""Measures: results of units, estimators with intervals, paired comparison."""

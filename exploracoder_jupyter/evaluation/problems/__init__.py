@@ -1,1 +1,0 @@
-"""Problems: their files, public sets, validation."""

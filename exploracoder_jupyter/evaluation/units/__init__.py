@@ -1,1 +1,0 @@
-"""One unit of an evaluation: a strategy solves a problem, and hidden tests score the solution."""

@@ -1,1 +1,0 @@
-"""Summaries of arrays and tensors."""

@@ -1,1 +1,0 @@
-"""Summaries of figures, charts and images."""

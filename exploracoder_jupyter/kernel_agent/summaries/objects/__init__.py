@@ -1,1 +1,0 @@
-"""Summaries of values that are neither tables, arrays nor charts."""

@@ -1,1 +1,0 @@
-"""Summaries of tables and their columns."""

@@ -1,1 +1,0 @@
-"""Turns the messages of a kernel into an `Observation`."""

@@ -1,1 +1,0 @@
-"""How the offline model writes programs: it drafts calls, binds parameters, and assembles and repairs drafts."""

@@ -1,1 +1,0 @@
-"""What the offline model reads from a request: task, documentation, examples and experience."""

@@ -1,1 +1,0 @@
-"""Reads the source code of a repository without importing any of it."""

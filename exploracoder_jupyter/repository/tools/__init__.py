@@ -1,1 +1,0 @@
-"""The tools with which a model, or a user, asks about a repository."""

@@ -1,1 +1,0 @@
-"""Resumes and replays recorded runs."""

@@ -1,1 +1,0 @@
-"""Agents: strategies of thought, action and observation."""

@@ -1,1 +1,0 @@
-"""The cells of a run: their layout and their Markdown."""

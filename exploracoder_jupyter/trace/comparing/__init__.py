@@ -1,1 +1,0 @@
-"""Compares recorded outputs with those of a new execution."""

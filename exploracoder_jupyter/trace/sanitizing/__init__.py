@@ -1,1 +1,0 @@
-"""Removes secrets, home folders and active content from what a trace stores."""

@@ -1,1 +1,0 @@
-"""How a trace is stored: journal, packed records, size limits and validation."""

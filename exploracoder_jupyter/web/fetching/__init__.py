@@ -1,1 +1,0 @@
-"""Fetching pages: allowed addresses, rate limits, size limits and caching."""

@@ -1,1 +1,0 @@
-"""Converts the HTML of a page to sections of text."""
