@@ -144,11 +144,40 @@ def test_the_files_that_the_architecture_page_names_exist():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     spans = set(re.findall(r"`([^`\s]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))
     paths = {span for span in spans if re.fullmatch(r"[\w./-]+(?:/|\.(?:py|ts|tsx|toml|yml))", span)}
-    assert {"kernels/sandbox/", "reply_fragments.py", "labextension/src/card/"} <= paths
+    assert {"trace/file.py", "trace/output_sanitizer.py", "labextension/src/card/"} <= paths
     folders = [ROOT / name for name in ("exploracoder_jupyter", "labextension/src", "scripts", "tests")]
     tracked = [path for folder in folders for path in folder.rglob("*")]
     known = [f"/{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in [*tracked, *ROOT.iterdir()]]
     assert [path for path in paths if not any(one.endswith(f"/{path}") for one in known)] == []
+
+
+def _section(title):
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    return page.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def test_the_architecture_page_says_where_to_change():
+    rows = [line.split(" | ") for line in _section("Where do I change ...?").splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= 30
+
+    def missing(cell, folder):
+        paths = re.findall(r"`([^`]+)`", cell)
+        assert paths
+        return [path for path in paths if not (folder / path).is_file() and not (ROOT / path).is_file()]
+
+    assert [path for _, file, _ in rows for path in missing(file, ROOT / "exploracoder_jupyter")] == []
+    assert [path for _, _, test in rows for path in missing(test, ROOT / "tests")] == []
+
+
+def test_the_architecture_page_follows_existing_code():
+    folders = [ROOT / "exploracoder_jupyter", ROOT / "labextension" / "src"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in {".py", ".ts"}]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    defined = set(re.findall(r"\b(?:class|def|function) (\w+)", code))
+    spans = re.findall(r"`([A-Za-z_]\w*(?:\.\w+)*)`", _section("The path of a cell"))
+    named = {part for span in spans if not span.endswith((".py", ".ts")) for part in span.split(".")[-2:]}
+    assert len(named) >= 30
+    assert named - defined - {path.stem for path in files} - {path.name for path in folders[0].iterdir()} == set()
 
 
 def test_the_modules_that_the_architecture_page_names_exist():
