@@ -18,7 +18,7 @@ from anyio import to_thread
 from jupyter_client.manager import AsyncKernelManager
 
 from exploracoder_jupyter.core.errors import KernelError
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _RELAY = """

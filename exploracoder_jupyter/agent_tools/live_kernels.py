@@ -22,7 +22,7 @@ from exploracoder_jupyter.agent_tools import kernel_program
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels.agent import write_agent_archive
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.protocol.messages import Hazard
 from exploracoder_jupyter.provisioner.fork_provisioner import evaluate
 

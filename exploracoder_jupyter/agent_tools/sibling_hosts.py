@@ -21,7 +21,7 @@ from exploracoder_jupyter.agent_tools.tool_limits import IDLE_SECONDS
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError, UsageError, unwrap_group
 from exploracoder_jupyter.kernels import Siblings, open_siblings
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.pipeline.ports import Branch
 
 MAX_HOSTS: Final = 4

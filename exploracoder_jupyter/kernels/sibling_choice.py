@@ -18,11 +18,12 @@ from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, un
 from exploracoder_jupyter.kernels.agent import write_agent_archive
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, find_level, remedy_for_isolation
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import find_isolation
 from exploracoder_jupyter.kernels.sandbox.working_directory import copyable_workdir
-from exploracoder_jupyter.kernels.siblings import LiveKernel, Siblings
+from exploracoder_jupyter.kernels.siblings import Siblings
 
 _MAX_NAMES: Final = 3
 

@@ -32,28 +32,6 @@ from exploracoder_jupyter.kernels.sandbox.views import FileView, maskable_paths
 from exploracoder_jupyter.kernels.sandbox.working_directory import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import AnySibling, Sibling
 from exploracoder_jupyter.pipeline.ports import Branch
-from exploracoder_jupyter.protocol.messages import Hazard
-
-# What the caller's live kernel offers to a run: forking it, and the known hazards of doing so.
-#
-# The kernel inspects itself (`kernel_agent.forking.fork_hazards`) and forks itself
-# (`kernel_agent.forking.kernel_fork`) on request. How the request reaches it, through a pipe or a Jupyter message,
-# is up to the creator of the `LiveKernel`.
-
-
-@dataclass(frozen=True, slots=True)
-class LiveKernel:
-    """A kernel that may be forked."""
-
-    fork: Callable[[str], Coroutine[Any, Any, None]]
-    """Forks the kernel: the child connects to the UNIX socket at this address. Raises KernelError when it cannot be
-    forked. The kernel itself does not change either way."""
-    hazards: tuple[Hazard, ...] = ()
-    secretive: tuple[str, ...] = ()
-    """Names of variables that look like credentials, which experiments could print."""
-    paths: tuple[str, ...] = ()
-    """The kernel's import paths."""
-
 
 # The siblings of one run: what the implementations have in common.
 
@@ -125,8 +103,8 @@ class LocalSiblings(Siblings):
         """Return `read_interpreter_facts`; where nothing has been installed since, without starting a program."""
         key = repr((self._launcher.interpreter, self._workdir, _python_variables()))
         searched = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        folders = (*self._launcher.interpreter.paths, *searched, self._workdir)
-        state = tuple(map(_modified, map(Path, filter(None, folders))))
+        folders = [Path(one) for one in (*self._launcher.interpreter.paths, *searched) if one]
+        state = tuple(map(_modified, (*folders, self._workdir)))
         known = _known_facts.get(key)
         if known is None or known[0] != state:
             known = _known_facts[key] = (state, await read_interpreter_facts(self.inspect))

@@ -26,7 +26,7 @@ from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.task import find_set_up
 from exploracoder_jupyter.core.types import Exchange, RepositoryTask, Task, UserVariable
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.llm.recorded import ReplyRecording
 from exploracoder_jupyter.pipeline import ResumePoint
 from exploracoder_jupyter.pipeline.ports import Branch, Model, PassageSearch

@@ -17,7 +17,7 @@ import anyio
 
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.protocol.messages import Control, ForkKernel, KernelForked, LiveOffer
 
 # Steers an active run: stops it, and passes it the controls of a front end.

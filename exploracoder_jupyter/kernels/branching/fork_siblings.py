@@ -27,6 +27,7 @@ from exploracoder_jupyter.kernels.branching.forker import (
 )
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings, Step
 from exploracoder_jupyter.kernels.launcher import open_launcher
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.processes import ForkedProcess, LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.processes.watching import ResourceWatchdog, StallDetector
@@ -42,7 +43,6 @@ from exploracoder_jupyter.kernels.sibling_kernel import (
 )
 from exploracoder_jupyter.kernels.siblings import (
     CORES,
-    LiveKernel,
     LocalSiblings,
     WarmPool,
     make_private_folders,

@@ -19,8 +19,8 @@ from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MA
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent import local_inspector
 from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel
-from exploracoder_jupyter.kernels.siblings import LiveKernel
 from tests.as_user import visible_place
 from tests.integration.live_kernel import live_kernel
 from tests.integration.siblings import LEVELS, open_engine

@@ -19,7 +19,7 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.kernels import open_siblings
-from exploracoder_jupyter.kernels.siblings import LiveKernel as Offered
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel as Offered
 from tests.integration.kernels.live_aspects import ASPECTS
 from tests.integration.live_kernel import live_kernel
 from tests.patience import patience

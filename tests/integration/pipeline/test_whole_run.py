@@ -11,7 +11,7 @@ import pytest
 from exploracoder_jupyter.core.errors import EndpointError, InternalError, KernelError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import dump
 from exploracoder_jupyter.core.types import Task
-from exploracoder_jupyter.kernels.siblings import LiveKernel
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.runs import Order, RunSteering, resume_order, run
 from exploracoder_jupyter.trace.file import load
 from tests.toy_model import offer_toy, reply

@@ -6,9 +6,9 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, remedy_for_isolation
 from exploracoder_jupyter.kernels.sibling_choice import choose_siblings
-from exploracoder_jupyter.kernels.siblings import LiveKernel
 from exploracoder_jupyter.protocol.messages import Hazard
 
 FULL = (SandboxLevel("namespaces", overlay=True), False)
