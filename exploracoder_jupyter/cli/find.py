@@ -6,7 +6,7 @@ import argparse
 import sys
 from contextlib import redirect_stdout
 
-from exploracoder_jupyter.cli.display import find_text
+from exploracoder_jupyter.cli import find_text
 from exploracoder_jupyter.cli.output import (
     interrupt_on_broken_pipe,
     print_json,

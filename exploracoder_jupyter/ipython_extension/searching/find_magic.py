@@ -5,8 +5,7 @@ The kernel imports neither the packages that are searched nor what searches them
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
@@ -17,8 +16,10 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages, parse_found
 from exploracoder_jupyter.ipython_extension.searching.search_process import (
-    LineProgress,
-    OutputProgress,
+    STOPPED,
+    cli_command,
+    command_options,
+    command_progress,
     run_command,
     split_words,
 )
@@ -29,19 +30,13 @@ _EXAMPLE = "For example: %explora find average colour of a picture"
 def find_packages(line: str, *, jupyter: bool, configured: Layer, packages: int = 5) -> FoundPackages:
     """Execute the search on a line. `jupyter`: outputs are messages, which can be updated."""
     arguments = _parse(line, packages)
-    sandbox = resolve(*with_this_interpreter([configured])).sandbox
-    # `-P`: a file in the user's folder must not shadow one of our modules.
-    command = [sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "find", "--json"]
-    progress = OutputProgress() if jupyter else LineProgress()
-    try:
-        if python := arguments.python or sandbox.python:
-            command += ["--python", python]
-        command += ["-k", str(arguments.k), "--apis", str(arguments.apis), "--", " ".join(arguments.words)]
+    layers = with_this_interpreter([configured])
+    python = arguments.python or resolve(*layers).sandbox.python
+    where = ["--python", python] if python else []
+    shown = ["-k", str(arguments.k), "--apis", str(arguments.apis)]
+    command = cli_command(layers, "find", "--json", *where, *shown, "--", " ".join(arguments.words))
+    with command_progress(jupyter=jupyter, stopped=STOPPED) as progress:
         return run_command(command, parse_found, on_progress=progress.update)
-    except KeyboardInterrupt:
-        raise UsageError("The search was stopped before it found anything.") from None
-    finally:
-        progress.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +57,11 @@ def choose_library(task: str, layers: Sequence[Layer], *, jupyter: bool) -> Chos
             "No library is named, and the packages behind --kernel and --gateway are not searched.",
             remedy="Name at least one library, for example: %%explora networkx",
         )
-    command = [sandbox.engine_python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", "find", "--choose"]
-    progress = OutputProgress() if jupyter else LineProgress()
-    try:
-        command += ["--json", *_endpoint_options(layers), *(["--python", sandbox.python] if sandbox.python else ())]
-        return run_command(
-            [*command, "--", task], TypeAdapter(ChosenLibrary).validate_json, on_progress=progress.update
-        )
-    except KeyboardInterrupt:
-        raise UsageError("Stopped before a library was chosen.") from None
-    finally:
-        progress.close()
-
-
-def _endpoint_options(layers: Sequence[Layer]) -> Iterator[str]:
-    """Yield the settings of the model made here as options; the command reads the file and the environment itself."""
-    for option in OPTIONS:
-        if option.section == "endpoint":
-            given = (one["endpoint"][option.field] for one in layers if option.field in one.get("endpoint", {}))
-            if (value := next(given, None)) is not None:
-                yield f"{option.flag}={value}"
+    model = command_options([option for option in OPTIONS if option.section == "endpoint"], layers)
+    where = ["--python", sandbox.python] if sandbox.python else []
+    command = cli_command(layers, "find", "--choose", "--json", *model, *where, "--", task)
+    with command_progress(jupyter=jupyter, stopped="Stopped before a library was chosen.") as progress:
+        return run_command(command, TypeAdapter(ChosenLibrary).validate_json, on_progress=progress.update)
 
 
 class _Arguments:

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
@@ -17,6 +17,7 @@ from IPython.display import DisplayHandle, display
 from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParser, add_options, settings_layer
+from exploracoder_jupyter.core.configuration.setting_annotations import Option
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
@@ -122,6 +123,7 @@ _QUIET = (
 _MAX_LENGTH = 120
 
 _MAX_RESULTS = 1000
+STOPPED = "The search was stopped before it found anything."
 _EXAMPLE = "For example: %explora search networkx shortest path"
 
 
@@ -156,19 +158,11 @@ class LibrarySearcher:
         """Execute the search on a line."""
         target, query, k = parse_search_line(line, self.last)
         layers = with_this_interpreter([target.layer, self._configured()])
-        python = resolve(*layers).sandbox.engine_python or sys.executable
-        # `-P`: a file in the user's folder must not shadow one of our modules.
-        command = (python, "-P", "-m", "exploracoder_jupyter.cli", "search", "--json", "-k", str(k))
-        progress = OutputProgress() if self._jupyter else LineProgress()
-        news = ""
-        try:
-            words = (*_options(layers), "--", target.libraries, query)
-            results = run_search((*command, *words), on_progress=progress.update)
-            news = _newly_read(results)
-        except KeyboardInterrupt:
-            raise UsageError("The search was stopped before it found anything.") from None
-        finally:
-            progress.close(news)
+        reading = command_options([option for option in OPTIONS if option.reading], layers)
+        command = cli_command(layers, "search", "--json", "-k", str(k), *reading, "--", target.libraries, query)
+        with command_progress(jupyter=self._jupyter, stopped=STOPPED) as progress:
+            results = run_search(command, on_progress=progress.update)
+            progress.news = _newly_read(results)
         self.last = target
         return results
 
@@ -237,14 +231,20 @@ def split_words(line: str) -> list[str]:
         raise UsageError("The %explora search line cannot be read.", remedy="Close every double quote.") from error
 
 
-def _options(layers: Sequence[Layer]) -> Iterator[str]:
+def cli_command(layers: Sequence[Layer], *words: str) -> list[str]:
+    """Return the command of `jupyter explora` with these words, in the interpreter of the engine."""
+    python = resolve(*layers).sandbox.engine_python or sys.executable
+    # `-P`: a file in the user's folder must not shadow one of our modules.
+    return [python, "-P", "-m", "exploracoder_jupyter.cli", *words]
+
+
+def command_options(options: Iterable[Option], layers: Sequence[Layer]) -> Iterator[str]:
     """Yield the settings made here as command options; the command reads the file and the environment itself."""
-    for option in OPTIONS:
-        if option.reading:
-            values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
-            value = next(values, None)
-            several = value if isinstance(value, list | tuple) else [value]
-            yield from (f"{option.flag}={one}" for one in several if one is not None)
+    for option in options:
+        values = (given[option.field] for one in layers if option.field in (given := one.get(option.section, {})))
+        value = next(values, None)
+        several = value if isinstance(value, list | tuple) else [value]
+        yield from (f"{option.flag}={one}" for one in several if one is not None)
 
 
 def _newly_read(results: Results) -> str:
@@ -254,8 +254,26 @@ def _newly_read(results: Results) -> str:
     return f"{', '.join(names)} {were} read; the results are cached for the next search." if names else ""
 
 
+@contextmanager
+def command_progress(*, jupyter: bool, stopped: str) -> Iterator[OutputProgress | LineProgress]:
+    """Show the progress of a command, and at the end its `news`. Raises UsageError(stopped) at an interrupt.
+
+    `jupyter`: outputs are messages, which can be updated.
+    """
+    progress = OutputProgress() if jupyter else LineProgress()
+    try:
+        yield progress
+    except KeyboardInterrupt:
+        raise UsageError(stopped) from None
+    finally:
+        progress.close(progress.news)
+
+
 class OutputProgress:
     """An output of the cell, created at the first update."""
+
+    news = ""
+    """What to say when it is closed."""
 
     def __init__(self) -> None:
         self._handle: DisplayHandle | None = None
@@ -276,6 +294,9 @@ class OutputProgress:
 
 class LineProgress:
     """One line of a terminal; silent if standard output is not a terminal."""
+
+    news = ""
+    """Not shown: the line is removed when it is closed."""
 
     def __init__(self) -> None:
         self._width = 0
