@@ -372,10 +372,8 @@ class FindReplaced(_Message):
     """Variables that the task treats as given, as far as the mark of the cell names them."""
 
 
-ToKernel = Annotated[
-    Hello
-    | Here
-    | Sync
+RunControl = (
+    Sync
     | Dismiss
     | StopRun
     | ExploreNow
@@ -386,8 +384,11 @@ ToKernel = Annotated[
     | EditPlan
     | ExportTrace
     | ChangeRepository
-    | FindReplaced
-    | FormRequest,
+)
+"""A control that refers to a run."""
+
+ToKernel = Annotated[
+    Hello | Here | RunControl | FindReplaced | FormRequest,
     Field(discriminator="type"),
 ]
 

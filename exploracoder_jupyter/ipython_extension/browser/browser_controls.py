@@ -24,7 +24,7 @@ from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
 from exploracoder_jupyter.ipython_extension.browser.page_requests import FormRequests, list_runs, trace_views
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach, served_notebook, server_root
 from exploracoder_jupyter.ipython_extension.running.engine import export_trace
-from exploracoder_jupyter.ipython_extension.running.runs import Run, RunControl, Runs, apply_control
+from exploracoder_jupyter.ipython_extension.running.runs import Run, Runs, apply_control
 from exploracoder_jupyter.ipython_extension.user_variables import ReplacedVariables
 from exploracoder_jupyter.protocol import browser_messages, form_messages
 
@@ -192,7 +192,7 @@ class Controls:
         before = list_runs(folder, excluded_traces=traces, excluded_runs=[state.run_id for state in shown])
         return trace_views(before, Reach(folder, server_root()))
 
-    def _handle_for_run(self, message: RunControl, reply: Reply) -> None:
+    def _handle_for_run(self, message: browser_messages.RunControl, reply: Reply) -> None:
         run = self.runs.find(message.run)
         if run is None:
             return reply(

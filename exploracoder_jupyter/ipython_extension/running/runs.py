@@ -21,18 +21,16 @@ from exploracoder_jupyter.ipython_extension.jupyter_server import server_root
 from exploracoder_jupyter.ipython_extension.result_card.card_display import LineDisplay, NotebookDisplay
 from exploracoder_jupyter.ipython_extension.running.engine import PATIENCE, FailedEngine, Relay, change_repository
 from exploracoder_jupyter.protocol.browser_messages import (
-    ChangeRepository,
     ChooseCandidate,
     Continue,
     Dismiss,
     EditPlan,
     ExploreNow,
-    ExportTrace,
     RetrySubtask,
+    RunControl,
     RunEditedCandidate,
     SkipSubtask,
     StopRun,
-    Sync,
 )
 from exploracoder_jupyter.protocol.messages import (
     CellsChanged,
@@ -293,21 +291,6 @@ class Runs:
 
 
 # Manual steering: applies the user's controls to an active run, and builds the continuation of one that has ended.
-
-RunControl = (
-    Sync
-    | Dismiss
-    | StopRun
-    | ExploreNow
-    | SkipSubtask
-    | RetrySubtask
-    | ChooseCandidate
-    | RunEditedCandidate
-    | EditPlan
-    | ExportTrace
-    | ChangeRepository
-)
-"""A control that refers to a run."""
 
 
 def apply_control(run: Run, control: RunControl) -> str:
