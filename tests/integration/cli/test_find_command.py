@@ -66,9 +66,14 @@ def test_wrong_use_is_one_sentence(python, words):
 
 
 def test_an_interrupt_answers_from_what_was_read(python, tmp_path):
-    # one file that takes long to read, in a package that is read last
-    slow = "x = [\n" + "(1, 'text', {'key': [1.5, None]}),\n" * 90_000 + "]\n"
-    install(tmp_path / "site", "slow", {f"slow/part{number}.py": slow for number in range(12)}, record=True)
+    # files that take a second each, in a package that is read last: an interrupt comes before all are read
+    slow = tmp_path / "slow.py"
+    slow.write_text("x = [\n" + "(1, 'text', {'key': [1.5, None]}),\n" * 90_000 + "]\n")
+    parts = [f"slow/part{number}.py" for number in range(200)]
+    install(tmp_path / "site", "slow", dict.fromkeys(parts, ""), record=True)
+    for part in parts:
+        (tmp_path / "site" / part).unlink()
+        (tmp_path / "site" / part).hardlink_to(slow)
     process = subprocess.Popen(
         [*COMMAND, "--python", python, "average colour", "--json"],
         stdout=subprocess.PIPE,
