@@ -7,8 +7,21 @@ from __future__ import annotations
 
 from exploracoder_jupyter.agent_tools.tool_limits import DEFAULT_TOKENS, fitting_json
 
-TOOLS = [f"{__name__}:explora_search_apis", f"{__name__}:explora_read_api"]
+TOOLS = [f"{__name__}:explora_{name}" for name in ("find_packages", "search_apis", "read_api")]
 """Registered in the entry points `jupyter_server_mcp.tools`."""
+
+
+async def explora_find_packages(query: str, k: int = 5, max_tokens: int = DEFAULT_TOKENS) -> str:
+    """Find the installed packages that can do something, each with its best APIs: when the library is not known.
+
+    Args:
+        query: what a package is to do, in words.
+        k: how many packages, at most.
+        max_tokens: size limit of the answer.
+    """
+    from exploracoder_jupyter.agent_tools.library_tools import find_packages
+
+    return fitting_json(await find_packages(query, k, ""), max_tokens)
 
 
 async def explora_search_apis(query: str, libraries: list[str], k: int = 10, max_tokens: int = DEFAULT_TOKENS) -> str:

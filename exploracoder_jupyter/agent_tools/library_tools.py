@@ -1,17 +1,22 @@
-"""The tools that read installed libraries: search among their APIs, and everything that is known of one API.
+"""The tools that read installed libraries: find a package, search among APIs, and everything that is known of one.
 
 What is read is exactly the installed version, in the interpreter of the settings or of a running kernel.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import signal
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from itertools import islice
 from typing import Final, cast
 
+import anyio
+import anyio.abc
 from pydantic import JsonValue
 
 from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
@@ -20,6 +25,7 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
     MAX_FOUND,
     MAX_NAMES,
     MAX_QUERY,
+    MAX_WAIT,
     Answer,
     check_number,
     check_text,
@@ -33,10 +39,62 @@ from exploracoder_jupyter.pipeline.retrieval.lookups import find_similar_apis, r
 from exploracoder_jupyter.runs.library_search import open_library, runnable_examples, search
 
 _MAX_LIBRARIES: Final = 10
+_SHOWN_APIS: Final = 3
 _MAX_MEMBERS: Final = 60
 _MAX_GUIDES: Final = 3
 _PATH: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _LIBRARY: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,99}|_[\w.]{0,99}")
+
+
+async def find_packages(query: str, k: int, kernel: str) -> Answer:
+    """Return the k installed packages that can do this best, each with the APIs that show it.
+
+    The first call reads all packages, without importing any; where that takes longer than a client waits, the answer
+    comes from what was read, says so, and the next call goes on. Raises UsageError: an argument is not valid.
+    """
+    check_text(query, "query", MAX_QUERY)
+    check_number(k, "k", 1, MAX_FOUND)
+    python = resolve(*await _layers(kernel)).sandbox.python
+    where = ["--python", str(python)] if python else []
+    answer = await _json_of_command("find", "--json", "-k", str(k), "--apis", str(_SHOWN_APIS), *where, "--", query)
+    if "packages" not in answer:
+        raise UsageError(str(answer.get("error", "The search ended without an answer.")), remedy="Try again.")
+    packages = cast("list[dict[str, JsonValue]]", answer["packages"])
+    found: Answer = {
+        "packages": [{name: value for name, value in one.items() if value} for one in packages],
+        "packages_read": answer["read"],
+        "packages_installed": answer["installed"],
+    }
+    if answer["notices"]:
+        found["notices"] = answer["notices"]
+    return found
+
+
+async def _json_of_command(*words: str) -> Answer:
+    """Return what `jupyter explora` prints with these words; an interrupt asks it to answer from what it has.
+
+    It runs apart because it works for a minute in the worst case, in which the server must answer other calls.
+    """
+    command = [sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words]
+    async with await anyio.open_process(command, stderr=None, start_new_session=True) as process:
+        assert process.stdout
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_interrupt_late, process)
+                printed = b"".join([part async for part in process.stdout])
+                tasks.cancel_scope.cancel()
+        except BaseException:
+            process.kill()
+            raise
+    try:
+        return cast("Answer", json.loads(printed))
+    except ValueError:
+        return {}
+
+
+async def _interrupt_late(process: anyio.abc.Process) -> None:
+    await anyio.sleep(MAX_WAIT)
+    process.send_signal(signal.SIGINT)
 
 
 async def search_apis(query: str, libraries: Sequence[str], k: int, kernel: str) -> Answer:

@@ -35,7 +35,8 @@ INSTRUCTIONS: Final = (
     "Read an API here before you call it: the answers are of exactly the installed version. Try code here before you "
     "write it into a notebook or file: try_variants runs up to eight variants at once, in forks of the user's live "
     "kernel with all its variables, or in a fresh kernel, and changes neither the user's variables nor files. "
-    "Usual order: search_apis, read_api, try_variants; then continue from the best with `after`."
+    "Usual order: find_packages if no library is given, search_apis, read_api, try_variants; then continue from the "
+    "best with `after`."
 )
 
 Kernel = Annotated[str, Field(max_length=500, description="id or notebook from list_kernels")]
@@ -124,6 +125,16 @@ def build_server(bench: Workbench) -> Any:
 
 
 def _add_library_tools(server: Any, log: CallLog) -> None:
+    async def find_packages_tool(
+        query: Annotated[str, Field(max_length=tool_limits.MAX_QUERY, description="what a package is to do, in words")],
+        k: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5,
+        kernel: OtherKernel = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> str:
+        from exploracoder_jupyter.agent_tools.library_tools import find_packages
+
+        return fitting_json(await find_packages(query, k, kernel), max_tokens)
+
     async def search_apis_tool(
         query: Annotated[str, Field(max_length=tool_limits.MAX_QUERY, description="what to do, in a few words")],
         libraries: Libraries,
@@ -149,6 +160,15 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
 
         return fitting_json(await read_api(paths, source=source, guides=guides, kernel=kernel), max_tokens)
 
+    _add(
+        server,
+        log,
+        find_packages_tool,
+        "find_packages",
+        "Find packages",
+        "Find the installed packages that can do something, each with its best APIs: when the library is not known. "
+        "The first call reads all packages; an answer that came before the end says how many were read.",
+    )
     _add(
         server,
         log,

@@ -17,6 +17,7 @@ from tests.integration.agent_tools.mcp_client import agent, ask, bare_kernel, ru
 from tests.json_output import json_result
 from tests.levels import fully_confined
 from tests.patience import patience
+from tests.unit.knowledge.test_environment_search import GRAPHS, IMAGES, install
 
 pytest.importorskip("mcp")
 pytestmark = [
@@ -157,6 +158,8 @@ async def test_hostile_arguments_are_refused_in_one_sentence(folder):
             ("inspect_variables", {"kernel": "users", "names": ["given_items.clear()"]}),
             ("inspect_variables", {"kernel": "users", "names": ["__import__"] * 21}),
             ("read_api", {"paths": ["os; import os"]}),
+            ("find_packages", {"query": "--help", "k": 0}),
+            ("find_packages", {"query": "?!"}),
             ("search_apis", {"query": " ", "libraries": ["json"]}),
             ("search_apis", {"query": "x", "libraries": ["--help"]}),
             ("explore_status", {"id": "../x"}),
@@ -287,6 +290,22 @@ async def test_libraries_are_read_as_installed(folder):
         assert "json.dumps" in second["similar"]
         small = await client.attempt("read_api", paths=["json.dumps"], source=True, max_tokens=200)
         assert len(small[1]) < 1600 and "left out" in small[1]
+
+
+async def test_packages_of_the_environment_are_found(folder, monkeypatch):
+    site, python = folder / "site", folder / "python"
+    install(site, "paintkit", IMAGES, summary="Work with pictures")
+    install(site, "routes", GRAPHS, summary="Paths in graphs")
+    python.write_text(f"#!/bin/sh\necho '{json.dumps([[str(site)], '/lib'])}'\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("EXPLORACODER_CONFIG", str(folder / "config.toml"))
+    (folder / "config.toml").write_text(f'[sandbox]\npython = "{python}"\n')
+    async with agent(folder) as client:
+        found = await client.call("find_packages", query="average colour of a picture", k=1)
+    assert [one["name"] for one in found["packages"]] == ["paintkit"]
+    assert "paintkit.Picture.average_colour" in json.dumps(found["packages"][0]["apis"])
+    assert (found["packages_read"], found["packages_installed"]) == (2, 2)
 
 
 async def test_a_kernel_without_the_package_is_forked(folder):
