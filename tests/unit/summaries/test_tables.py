@@ -5,6 +5,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe as dd
+import duckdb
+import ibis
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -313,6 +317,51 @@ def test_lazy_frames_stay_lazy(tmp_path: Path) -> None:
     assert text(pl.DataFrame({"a": [1]}).lazy().map_batches(ran.append)).startswith("lazy")
     assert text(pl.scan_csv(tmp_path / "none.csv")).startswith("lazy")
     assert not ran
+
+
+@pytest.mark.parametrize(
+    "value, lines",
+    [
+        (
+            ibis.table({"a": "int64", "b": "string"}),
+            ["2 columns, not computed; to_pandas() computes it", "a: int64", "b: string"],
+        ),
+        (ibis.table({"a": "int64"}).a, ["a: int64, not computed; to_pandas() computes it"]),
+        (ibis.table({"a": "int64"}, name="t").a.sum(), ["Sum(a): int64, not computed; to_pandas() computes it"]),
+        (
+            duckdb.sql("select 1 as a, 'x' as b"),
+            ["2 columns, not computed; df() or pl() computes it", "a: INTEGER", "b: VARCHAR"],
+        ),
+        (
+            dd.from_pandas(pd.DataFrame({"a": [1, 2, 3], "b": [1.5, 2.5, 3.5]}), npartitions=2),
+            ["2 columns, not computed; compute() computes it", "a: int64", "b: float64", "2 partitions"],
+        ),
+        (
+            dd.from_pandas(pd.DataFrame({"a": [1, 2, 3]}), npartitions=2)["a"],
+            ["a: int64, not computed; compute() computes it"],
+        ),
+        (
+            nw.from_native(pl.DataFrame({"a": [1], "b": ["x"]})),
+            ["1 rows x 2 columns, around polars.DataFrame", "a: Int64", "b: String"],
+        ),
+        (
+            nw.from_native(pl.LazyFrame({"a": [1]})),
+            ["around polars.LazyFrame, lazy; collect_schema() returns its columns"],
+        ),
+        (nw.from_native(pl.Series("a", [1, 2]), series_only=True), ["2 values of Int64, around polars.Series"]),
+    ],
+    ids=lambda value: "" if isinstance(value, list) else type(value).__module__,
+)
+def test_tables_computed_later_show_their_columns(value: Any, lines: list[str]) -> None:
+    assert schema(value).splitlines() == lines
+
+
+def test_a_query_is_not_computed() -> None:
+    connection = duckdb.connect()
+    connection.sql("create sequence counted")
+    relation = connection.sql("select nextval('counted') as number")
+    assert "number: BIGINT" in text(relation)
+    assert relation.fetchall() == [(1,)]
 
 
 def test_readers_stay_unread_and_files_unscanned(tmp_path: Path) -> None:
