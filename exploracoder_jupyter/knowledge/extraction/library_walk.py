@@ -13,11 +13,11 @@ import os
 import re
 import shlex
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import anyio
 from pydantic import TypeAdapter
@@ -39,26 +39,33 @@ def stub_signatures(paths: Sequence[str], *, module: str) -> dict[str, str]:
     """Look up the stub signatures of these standard-library APIs, such as `(x, base=...)`, for at most `_SECONDS`."""
     import jedi  # takes a third of a second and is rarely needed
 
-    jedi.settings.cache_directory = _private_folder().name
     deadline = time.monotonic() + _SECONDS
     found: dict[str, str] = {}
-    for path in paths[:_MAX_APIS]:
-        if time.monotonic() > deadline:
-            break
-        script = jedi.Script(f"import {module}\n{path}(", environment=jedi.InterpreterEnvironment())
-        for signature in script.get_signatures()[:1]:
-            text = signature.to_string()
-            found[path] = _SELF_PARAMETER.sub("(", text[text.index("(") :].partition(" -> ")[0])
+    with _private_cache(jedi.settings):
+        for path in paths[:_MAX_APIS]:
+            if time.monotonic() > deadline:
+                break
+            script = jedi.Script(f"import {module}\n{path}(", environment=jedi.InterpreterEnvironment())
+            for signature in script.get_signatures()[:1]:
+                text = signature.to_string()
+                found[path] = _SELF_PARAMETER.sub("(", text[text.index("(") :].partition(" -> ")[0])
     return found
 
 
-@cache
-def _private_folder() -> TemporaryDirectory[str]:
-    """Return a folder for parsed stubs, which is deleted with this process.
+@contextmanager
+def _private_cache(settings: Any) -> Iterator[None]:
+    """Let jedi keep parsed stubs in a folder of this process while the block runs; what it has in memory stays.
 
-    In the folder that jedi shares between processes, one can read a file that another has begun to write.
+    In the folder that jedi shares between processes, one can read a file that another has begun to write. The folder
+    goes at once, because a process of ours may be killed instead of ending.
     """
-    return TemporaryDirectory(prefix="stubs-")
+    shared = settings.cache_directory
+    with TemporaryDirectory(prefix="stubs-") as folder:
+        settings.cache_directory = folder
+        try:
+            yield
+        finally:
+            settings.cache_directory = shared
 
 
 Inspect = Callable[[str, Sequence[str]], AsyncIterator[str]]

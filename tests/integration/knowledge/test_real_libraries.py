@@ -1,5 +1,7 @@
 """Knowledge of real libraries, read by the real inspector in its confinement."""
 
+import tempfile
+
 import jedi
 import pytest
 from parso.cache import parser_cache
@@ -63,6 +65,13 @@ async def test_names_that_cannot_be_opened(cache, tmp_path):
     (tmp_path / "leaves_at_once.py").write_text("import os; os._exit(3)")
     with pytest.raises(MissingRequirement, match="'leaves_at_once' is installed but cannot be imported"):
         await TaskLibraries.open(["leaves_at_once"], inspect=local_inspector(Sandbox(), workdir=tmp_path), cache=cache)
+
+
+def test_reading_stubs_leaves_no_files(tmp_path, monkeypatch):
+    # an engine is killed rather than ended, so a folder that waits for the end of the process stays
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert library_walk.stub_signatures(["math.hypot"], module="math")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_stubs_give_signatures_of_compiled_functions():
