@@ -29,6 +29,7 @@ from exploracoder_jupyter.core.errors import ExploraError, InternalError, to_exp
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.agent_tools.exploration_tools import ExplorationTools
+    from exploracoder_jupyter.agent_tools.tries_notebook import TriesNotebook
     from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
 
 INSTRUCTIONS: Final = (
@@ -85,6 +86,7 @@ class Workbench:
     tasks: TaskGroup
     workdir: Path
     log: CallLog
+    tries: TriesNotebook | None = None
 
     @cached_property
     def trying(self) -> TryingTools:
@@ -92,7 +94,7 @@ class Workbench:
         from exploracoder_jupyter.agent_tools.sibling_hosts import SiblingHosts
         from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
 
-        return TryingTools(SiblingHosts(self.tasks), self.workdir)
+        return TryingTools(SiblingHosts(self.tasks), self.workdir, self.tries)
 
     @cached_property
     def exploring(self) -> ExplorationTools:
@@ -103,14 +105,17 @@ class Workbench:
 
 
 @asynccontextmanager
-async def open_tools(workdir: Path, *, log: CallLog | None = None) -> AsyncIterator[Any]:
+async def open_tools(
+    workdir: Path, *, log: CallLog | None = None, tries: TriesNotebook | None = None
+) -> AsyncIterator[Any]:
     """Open a server with all tools; what they have started ends when the block is left.
 
-    Fresh kernels and traces are in `workdir`. Raises MissingRequirement: the package mcp is not installed.
+    Fresh kernels and traces are in `workdir`; `tries` gets what is tried. Raises MissingRequirement: the package mcp is
+    not installed.
     """
     async with anyio.create_task_group() as tasks:
         try:
-            yield build_server(Workbench(tasks, workdir, log or CallLog(calls_path())))
+            yield build_server(Workbench(tasks, workdir, log or CallLog(calls_path()), tries))
         finally:
             tasks.cancel_scope.cancel()
 

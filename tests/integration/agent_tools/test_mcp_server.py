@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import anyio
+import nbformat
 import psutil
 import pytest
 
@@ -235,6 +236,24 @@ async def test_everything_ends_with_the_client_and_is_logged(folder, monkeypatch
         command = [sys.executable, "-m", "exploracoder_jupyter.cli", "history", "--calls", "-n", "1", "--json"]
         done = await anyio.run_process(command)
         assert [call["tool"] for call in json_result("history", done.stdout)["calls"]] == ["try_variants"]
+
+
+async def test_a_notebook_shows_what_was_tried(folder):
+    path = folder / "tries.ipynb"
+    async with agent(folder, "--trace", str(path)) as client:
+        await client.try_code("fresh", "x = 6", "1 / 0", check="assert x == 6")
+        secret = "print('sk-4f9c1d7e2b8a6035c4d1e9f7a2b8c3d4'); 7"
+        [tried] = await client.try_code("fresh", secret)
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert [cell.source for cell in notebook.cells if cell.cell_type == "code"][:2] == ["x = 6", "1 / 0"]
+    _, failed, printed = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    assert (failed[0].ename, printed[-1].data["text/plain"]) == ("ZeroDivisionError", "7")
+    assert "4f9c1d7e" not in path.read_text() and "check passed" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and tried["result"] == "ran"
+    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "mcp", "--trace", str(path)]
+    refused = await anyio.run_process(command, check=False)
+    assert refused.returncode == 2 and nbformat.read(path, 4) == notebook
 
 
 async def test_a_call_that_is_given_up_ends_nothing_else(folder):
