@@ -84,7 +84,7 @@ def test_the_options_that_the_pages_mention_exist(capsys):
         with pytest.raises(SystemExit):
             build_parser().parse_args([command, "--help"])
     known = re.findall(r"--[a-z-]+", capsys.readouterr().out + help_text() + ExploraMagics.command.__doc__)
-    pages = [page for page in PAGES if page.name not in ("CONTRIBUTING.md", "measured.md")]
+    pages = [page for page in PAGES if page.name not in ("CONTRIBUTING.md",)]
     code = "\n".join(found for page in pages for found in re.findall("`[^`\n]+`", page.read_text(encoding="utf-8")))
     mentioned = re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)
     assert {*mentioned} - {*known} == {"--config-dir", "--output"}  # of jupyter and nbconvert

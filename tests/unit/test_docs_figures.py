@@ -97,7 +97,7 @@ FIGURES = [
         1,
     ),
     ("explanation/knowledge.md", r"([\d,]+)\s+snippets", "knowledge/sources/snippets.py", "MAX_SNIPPETS", 1),
-    ("guides/notebook.md", r"at most ([\d,]+)\s+variables", "ipython_extension/user_variables.py", "MAX_NAMES", 1),
+    ("guides/task.md", r"at most ([\d,]+)\s+variables", "ipython_extension/user_variables.py", "MAX_NAMES", 1),
     ("guides/find.md", r"score\s+is\s+([\d.]+)\s+times", "runs/library_choice.py", "AHEAD", 1),
     ("agents.md", r"([\d,]+)\s+variants", "agent_tools/tool_limits.py", "MAX_VARIANTS", 1),
     ("agents.md", r"([\d,]+)\s+characters", "agent_tools/tool_limits.py", "MAX_CODE", 1),
@@ -159,7 +159,7 @@ def test_the_notebook_page_lists_every_button_of_the_card():
 
 
 def test_the_notebook_page_lists_buttons_that_exist():
-    rows = [*_rows("guides/notebook.md", "Below the card"), *_rows("guides/notebook.md", "In the sidebar")]
+    rows = [*_rows("guides/notebook.md", "Below the card"), *_rows("guides/steer.md", "In the sidebar")]
     texts = "\n".join(
         path.read_text(encoding="utf-8") for path in PAGE_SOURCE.rglob("*.ts*") if "__tests__" not in path.parts
     )
@@ -168,7 +168,7 @@ def test_the_notebook_page_lists_buttons_that_exist():
 
 
 def test_the_notebook_page_lists_the_sidebars_controls():
-    page = _page("guides/notebook.md")
+    page = _page("guides/steer.md")
     controls = _labels("sidebar/RunActions.tsx", "sidebar/ItemActions.tsx")
     assert {"Stop", "Explore step by step", "Retry with a hint"} <= controls
     assert [name for name in controls if name not in page] == []
@@ -238,3 +238,17 @@ def test_links_to_headings_of_pages_lead_somewhere():
             if path.exists() and anchor not in slugs(path.read_text(encoding="utf-8")):
                 broken.append(f"{page.name}: {target}#{anchor}")
     assert broken == []
+
+
+def test_the_results_are_those_of_the_measurements():
+    number = r"(?<![\w.-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])"
+    measured = re.findall(number, (ROOT / "benchmarks" / "MEASUREMENTS.md").read_text(encoding="utf-8"))
+    text = re.sub(r"\([^)]*\.md[^)]*\)|`[^`]*`", "", _page("results.md"))
+    figures = {figure.replace(",", "") for figure in re.findall(number, text)}
+    assert len(figures) > 40
+    assert figures - {figure.replace(",", "") for figure in measured} == set()
+
+
+def test_the_installation_page_lists_the_extras_of_users():
+    rows = {row.strip("`") for row in _rows("install.md", "extra")}
+    assert rows == set(PROJECT["optional-dependencies"]) - {"dev", "widgets"}
