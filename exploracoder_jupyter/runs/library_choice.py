@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.core.configuration.settings import Settings
 
 AHEAD = 1.3
-"""How many times the score of the second a package must have to be taken without a model (docs/measured.md)."""
+"""Least ratio of its score to the second for a package to be taken without a model (benchmarks/MEASUREMENTS.md)."""
 _CANDIDATES = 6
 _APIS = 4
 _MAX_TASK = 2000

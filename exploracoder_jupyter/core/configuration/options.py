@@ -113,7 +113,14 @@ _MAX_VALUE_LINES = 200
 _MAGIC: tuple[Place, ...] = ("magic",)
 
 _OTHER_OPTIONS = (
-    Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
+    Option(
+        "use",
+        "variables of this kernel that the model learns about, besides those that the task names; in a fresh kernel, "
+        "experiments have copies of them",
+        "names",
+        "NAME",
+        places=_MAGIC,
+    ),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
     Option("setup", "code that makes the variables of which the task speaks: a file, or Python", metavar="CODE"),
     Option(

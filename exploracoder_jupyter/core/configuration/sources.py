@@ -81,7 +81,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[tuple[st
     return [
         (
             f"The environment variable {name} is unknown and has no effect.",
-            f"{did_you_mean(name, VARIABLES)}See docs/configuration.md for the supported variables.",
+            f"{did_you_mean(name, VARIABLES)}Supported: {', '.join(VARIABLES)}.",
         )
         for name in unknown
     ]

@@ -194,7 +194,7 @@ DENIED = {
 @pytest.mark.skipif(not denied.supported(), reason="nothing can be denied on this system")
 @pytest.mark.parametrize(("given", "expected", "remedy"), DENIED.values(), ids=DENIED)
 def test_the_safest_level_is_taken_and_explained(tmp_path, given, expected, remedy):
-    """Issue 36, item 1: the table of `docs/isolation.md`."""
+    """Issue 36, item 1: the table of `docs/trust.md`."""
     before = denied.prefix(**{"namespaces": False, "landlock": False, **given})
     done = subprocess.run([*before, *COMMAND, "doctor", "--json"], cwd=tmp_path, capture_output=True, text=True)
     found = json_result("doctor", done.stdout)
