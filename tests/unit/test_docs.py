@@ -99,11 +99,6 @@ def test_the_commands_of_the_pages_can_be_typed(command):
     build_parser().parse_args(shlex.split(command, comments=True))
 
 
-@pytest.mark.parametrize("command", ["run", "index", "search", "snippets", "doctor", "export"])
-def test_the_readme_names_every_command(command):
-    assert any(f"jupyter explora {command}" in block for block in _blocks(ROOT / "README.md", "text"))
-
-
 def test_the_architecture_page_shows_every_part():
     tree = _blocks(ROOT / "docs" / "architecture.md", "text")[1]
     parts = [

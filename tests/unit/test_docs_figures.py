@@ -249,6 +249,23 @@ def test_the_results_are_those_of_the_measurements():
     assert figures - {figure.replace(",", "") for figure in measured} == set()
 
 
+def test_the_readme_states_measured_figures():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = [[cell.strip() for cell in line.split("|")[2:4]] for line in readme.splitlines() if line.startswith("| ")]
+    measured = [[cell.strip(" *") for cell in line.split("|")] for line in _page("results.md").splitlines()]
+    rows = {row[1].partition("`")[2].partition("`")[0]: row for row in measured if len(row) > 5 and "`" in row[1]}
+    hard = {name: [row[3].partition(" ")[0], row[5]] for name, row in rows.items()}
+    assert shown[2:] == [hard[name] for name in ("direct", "rag", "adaptive")]
+    published, tokens = re.search(r"published method solves all (\d+), for ([\d,]+) tokens", readme).groups()
+    assert [published, tokens] == hard["exploracoder"]
+    calls, spent = re.search(r"took (\d+) calls and ([\d,]+) tokens", readme).groups()
+    assert (float(calls), spent) == (round(float(rows["adaptive"][6])), hard["adaptive"][1])
+    prices = r"([\d.]+) cents at a price of ([\d.]+) .*?, ([\d.]+)\s+at (\d+), ([\d.]+) at (\d+)"
+    given = re.search(prices, readme).groups()
+    for cents, price in zip(given[::2], given[1::2], strict=True):
+        assert float(cents) == pytest.approx(int(spent.replace(",", "")) * float(price) / 10_000, rel=0.1)
+
+
 def test_the_installation_page_lists_the_extras_of_users():
     rows = {row.strip("`") for row in _rows("install.md", "extra")}
     assert rows == set(PROJECT["optional-dependencies"]) - {"dev", "widgets"}
