@@ -28,7 +28,7 @@ def _page(name):
 
 def _rows(name, head):
     """The first cells of the table of this page whose head begins so."""
-    lines = iter(_page(name).splitlines())
+    lines = iter(re.sub(r"```.*?```", "", _page(name), flags=re.DOTALL).splitlines())
     next(line for line in lines if line.startswith(f"| {head} |"))
     next(lines)
     rows = []
