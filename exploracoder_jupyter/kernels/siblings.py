@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -114,10 +115,11 @@ class LocalSiblings(Siblings):
     async def _describe_environment(
         self, isolation: str, filter: SyscallFilter | None, snapshot: Snapshot, branching: str
     ) -> Environment:
+        unfiltered = NO_FILTER_NOTE if filter is None and sys.platform.startswith("linux") else ""
         return Environment(
             **await self._read_facts(),
             kernel=self._launcher.interpreter.name,
-            isolation="; ".join(part for part in (isolation, "" if filter else NO_FILTER_NOTE, snapshot.note) if part),
+            isolation="; ".join(part for part in (isolation, unfiltered, snapshot.note) if part),
             branching=branching,
             state=self.state,
         )

@@ -8,6 +8,7 @@
 - `open_lifeline`: two descriptors, the standard input of a process and what is kept here. Nothing is written to them,
   and the end of input shows the process that this one is gone, for whatever reason;
 - `try_lock`, `lock`: locks on open files, which the system releases when their process ends, however it ends;
+- `split_words`, `quote`: command lines as a user of the system writes them;
 - `replace`: gives a file a name that another one may have, also while somebody reads that;
 - `open_run_folder`, `remove_tree`, `short_temporary_folder`: private temporary folders;
 - `account_home`, `can_enter`, `open_below`: for deciding which files of the user are shown, and for copying files.

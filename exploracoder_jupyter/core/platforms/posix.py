@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shlex
 import signal
 import socket
 import stat
@@ -65,6 +66,16 @@ def open_lifeline() -> tuple[int, int]:
     """Return two ends: the standard input of a process, and what is kept open here; see the package."""
     theirs, ours = socket.socketpair()  # not a pipe: any process that sees one in `/proc` can open its other end
     return theirs.detach(), ours.detach()
+
+
+def split_words(line: str) -> list[str]:
+    """Split a line as the usual shell does. Raises ValueError: a quote is not closed."""
+    return shlex.split(line)
+
+
+def quote(word: str) -> str:
+    """Return the word as the usual shell reads it."""
+    return shlex.quote(word)
 
 
 def account_home() -> Path | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msvcrt
 import os
 import secrets
+import shlex
 import shutil
 import signal
 import stat
@@ -88,6 +89,18 @@ def interrupt(process: subprocess.Popen[Any]) -> None:
 def open_lifeline() -> tuple[int, int]:
     """Return two ends: the standard input of a process, and what is kept open here; see the package."""
     return os.pipe()  # a socket cannot be standard input
+
+
+def split_words(line: str) -> list[str]:
+    """Split a line, with backslashes as they are: paths have them. Raises ValueError: a quote is not closed."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=False)
+    lexer.whitespace_split, lexer.escape, lexer.commenters = True, "", ""
+    return list(lexer)
+
+
+def quote(word: str) -> str:
+    """Return the word as `cmd` and PowerShell read it."""
+    return subprocess.list2cmdline([word])
 
 
 def account_home() -> Path | None:

@@ -159,6 +159,8 @@ def remedy_for_isolation(proc: Path = Path("/proc")) -> str:
     `proc` is where the system describes itself. What is installed in vain where nothing may make namespaces, such as
     bubblewrap in most containers, is not named.
     """
+    if sys.platform == "win32":
+        return "Run Jupyter in the Windows Subsystem for Linux (WSL 2)."
     if not sys.platform.startswith("linux"):
         return "Run Jupyter in a container or a virtual machine with Linux."
     refusing = {

@@ -34,8 +34,8 @@ _BASE: Final = (
     "ALL",
 )
 _WINDOWS: Final = (
-    "a copied working directory only (nothing stronger exists here for Windows): files and network are within reach; "
-    "memory, processes and disk are watched"
+    "a copied working directory only (on Windows): files and network are within reach; memory, processes and disk are "
+    "watched, not limited"
 )
 _STRICT: Final = ("--unshare-user", "--disable-userns")
 # Root, inside as outside, can write below /proc/sys, which affects the machine, whatever capabilities are dropped.
