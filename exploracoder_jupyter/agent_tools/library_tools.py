@@ -32,6 +32,7 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
 )
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.pipeline.prompting.observations import may_share_source
@@ -76,7 +77,7 @@ async def _json_of_command(*words: str) -> Answer:
     It runs apart because it works for a minute in the worst case, in which the server must answer other calls.
     """
     command = [sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words]
-    async with await anyio.open_process(command, stderr=None, start_new_session=True) as process:
+    async with await anyio.open_process(command, stderr=None, **system.NEW_SESSION) as process:
         assert process.stdout
         try:
             async with anyio.create_task_group() as tasks:

@@ -15,7 +15,6 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -74,15 +73,6 @@ class BranchingChanged(KernelError):
 
     Everything that ran in branches of the same base must run again in new ones; `message` explains why to the user.
     """
-
-
-def refuse_unsupported_system() -> None:
-    """Raise MissingRequirement on Windows. Called before the imports that fail there."""
-    if sys.platform == "win32":
-        raise MissingRequirement(
-            "exploracoder_jupyter does not run on Windows itself.",
-            remedy="Install it, with Jupyter, in the Windows Subsystem for Linux (WSL 2): `wsl --install` sets it up.",
-        )
 
 
 def unwrap_group(error: BaseException) -> BaseException:

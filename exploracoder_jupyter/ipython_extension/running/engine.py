@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +20,7 @@ from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.ipython_extension.tab_completion import FORMS
 from exploracoder_jupyter.protocol.messages import (
@@ -106,7 +105,7 @@ class Relay:
                 thread.start()
             self.send(start)
         except BaseException:  # the caller gets no object with which to end it
-            self._signal(signal.SIGKILL)
+            system.kill(self._process)
             raise
 
     def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
@@ -143,10 +142,10 @@ class Relay:
         with self._writing, suppress(OSError):  # a dead engine's pipe cannot be flushed
             if self._process.stdin:
                 self._process.stdin.close()
-        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        for end in (system.ask_to_end, system.kill):
             if self._wait(scale_limit(PATIENCE) if patience is None else patience):
                 break
-            self._signal(signal_number)
+            end(self._process)
         self._process.wait()
         for thread in self._threads:
             thread.join(timeout=1.0)
@@ -157,12 +156,6 @@ class Relay:
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             return False
         return True
-
-    def _signal(self, number: signal.Signals) -> None:
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            self._process.send_signal(number)
 
     def _read_messages(self) -> None:
         stdout = self._process.stdout
@@ -223,7 +216,7 @@ def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
             encoding="utf-8",
             errors="replace",
             bufsize=1,
-            start_new_session=True,
+            **system.NEW_SESSION,
         )
     except OSError as error:
         raise MissingRequirement(
@@ -246,7 +239,7 @@ def run_command(*words: str, python: str | None = None, environ: Mapping[str, st
     command = (python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words, "--json")
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environ
+            command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False, env=environ
         )
         answer: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
@@ -273,7 +266,7 @@ def change_repository(
     command += ["--repo", repository] if repository else []
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
+            command, capture_output=True, encoding="utf-8", timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
         raise UsageError("The patch was not applied in time.", remedy=f"Run `{' '.join(command[4:])}`.") from None

@@ -101,7 +101,7 @@ def _can_confine(network: bool) -> bool:
 def _output_of(command: list[str]) -> str:
     seconds = scale_limit(_PROBE_SECONDS)
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL, check=True
+        command, capture_output=True, encoding="utf-8", timeout=seconds, stdin=subprocess.DEVNULL, check=True
     ).stdout
 
 

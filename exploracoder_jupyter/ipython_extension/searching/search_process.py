@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParse
 from exploracoder_jupyter.core.configuration.setting_annotations import Option
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results, parse_results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
@@ -76,7 +76,7 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,
+            **system.NEW_SESSION,
         )
     except OSError as error:
         raise MissingRequirement(
@@ -99,7 +99,7 @@ def _parse_output(body: bytes, parse: Callable[[bytes], T], *, status: int, last
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGINT)
+    system.interrupt(process)
     with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         process.wait(PATIENCE)
         return

@@ -25,7 +25,7 @@ from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY_LIBRARIES
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.processes.processes import BranchChannel, BranchMessage, ForkedProcess
+from exploracoder_jupyter.kernels.processes.forked_process import BranchChannel, BranchMessage, ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import (
     SandboxLevel,
     branch_layers,

@@ -148,7 +148,7 @@ def synonyms(query: str) -> str:
 @cache
 def _synonyms() -> dict[str, list[str]]:
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for line in Path(__file__).with_name("synonyms.txt").read_text().splitlines():
+    for line in Path(__file__).with_name("synonyms.txt").read_text(encoding="utf-8").splitlines():
         for word in (words := line.split()):
             groups[stem(word)] += words
     return dict(groups)

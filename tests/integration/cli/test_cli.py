@@ -211,32 +211,6 @@ def test_the_doctor_starts_a_sibling_and_reports(explora):
     assert found["branching"] in ("fork", "rerun")
 
 
-WINDOWS = """
-import asyncio, multiprocessing, os, sys, sysconfig
-from importlib.metadata import distribution
-sys.platform = "win32"
-sys.modules.update(dict.fromkeys(["fcntl", "grp", "pwd", "resource", "termios"]))
-del os.fork, os.getuid
-"""
-
-
-@pytest.mark.parametrize(
-    "program",
-    [
-        "from exploracoder_jupyter.cli import main; sys.exit(main(['doctor']))",
-        "from exploracoder_jupyter.cli import main; sys.exit(main(['search', 'statistics', 'mean', '--json']))",
-        "from exploracoder_jupyter import explore",
-        "from exploracoder_jupyter import search",
-        "import exploracoder_jupyter; exploracoder_jupyter.load_ipython_extension(None)",
-    ],
-)
-def test_windows_is_refused_with_the_way_to_run(program, tmp_path):
-    command = [sys.executable, "-c", f"{WINDOWS}{program}"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode and "WSL 2" in f"{done.stdout}{done.stderr}"
-    assert "internal error" not in f"{done.stdout}{done.stderr}"
-
-
 def test_a_missing_extra_is_not_a_problem(tmp_path):
     program = "import sys; sys.modules['tree_sitter_java'] = None; from exploracoder_jupyter.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", program, "doctor"], cwd=tmp_path, capture_output=True, text=True)
