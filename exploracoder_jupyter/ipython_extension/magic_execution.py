@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal
 
 from IPython.core.interactiveshell import InteractiveShell
-from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
@@ -27,6 +26,7 @@ from exploracoder_jupyter.core.messages import did_you_mean, one_line
 from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.types import UserVariable
+from exploracoder_jupyter.core.validation import ValidationError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.page_requests import (

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path, user_config_path, user_state_path
-from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS
 from exploracoder_jupyter.core.configuration.sections import PRESETS, Exploration
@@ -21,6 +20,14 @@ from exploracoder_jupyter.core.configuration.web_settings import WEB_KEY, expand
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.files import write_atomic
 from exploracoder_jupyter.core.messages import choose_wording, did_you_mean
+from exploracoder_jupyter.core.validation import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 # Reads and validates settings, once, at the entry points.
 #

@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ValidationError
-
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.validation import BaseModel, ValidationError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun

@@ -16,13 +16,12 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal
 
-from pydantic import ValidationError
-
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import RunStarted
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.validation import ValidationError
 from exploracoder_jupyter.ipython_extension.tab_completion import FORMS
 from exploracoder_jupyter.protocol.messages import (
     Failed,
