@@ -234,7 +234,13 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
 
     The file is created if it does not exist. Only its owner can read it.
     """
-    import tomlkit  # needed only here
+    try:
+        import tomlkit  # needed only here
+    except ImportError:
+        raise UsageError(
+            f"The config file {config_path()} cannot be changed from this kernel, whose environment lacks tomlkit.",
+            remedy="Edit it yourself, use another kernel, or run `jupyter explora setup` in a terminal.",
+        ) from None
 
     path = config_path().resolve()  # the file itself where the path is a link
     try:
