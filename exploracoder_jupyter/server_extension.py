@@ -71,6 +71,7 @@ def _receive(name: str, content: str, python: str) -> None:
     from pathlib import Path
 
     from IPython import get_ipython
+    from IPython.core.error import UsageError
     from platformdirs import user_cache_path
 
     archive = base64.b64decode(content)
@@ -87,7 +88,17 @@ def _receive(name: str, content: str, python: str) -> None:
         path.write_bytes(archive)
     sys.path.append(str(path))
     os.environ.setdefault("EXPLORACODER_ENGINE_PYTHON", python)
-    get_ipython().extension_manager.load_extension("exploracoder_jupyter")
+    shell = get_ipython()
+    try:
+        shell.extension_manager.load_extension("exploracoder_jupyter")
+    except UsageError as error:
+        refusal = error
+
+        def refuse(line: str, cell: str) -> None:
+            """Say in the cell itself why it cannot be run here."""
+            raise refusal
+
+        shell.register_magic_function(refuse, "cell", "explora")
 
 
 @cache

@@ -1,14 +1,18 @@
 """Kernels whose environment has ipykernel and none of the package's dependencies, and sometimes not the package."""
 
+import json
 import sys
+import urllib.error
+import urllib.request
 from contextlib import contextmanager
 
 import pytest
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import KernelManager
 
-from exploracoder_jupyter.server_extension import kernel_program
+from exploracoder_jupyter.server_extension import ADDRESS, archive_content, kernel_program
 from tests.bare_environment import make_bare_environment
+from tests.integration.remote_servers import TOKEN, serve
 from tests.patience import patience
 
 CALL = """%%explora statistics --model offline --wait --check 'assert mean == 2'
@@ -81,3 +85,28 @@ def test_a_kernel_without_the_package_is_sent_it(bare, tmp_path):
         assert "Solved" in kernel.run(CALL)
         assert kernel.run(OURS) == "[]"
         assert kernel.run("[name for name in globals() if 'explora' in name]") == "[]"
+
+
+def test_an_older_python_is_refused_in_one_sentence(bare, tmp_path):
+    with kernel_of(bare, tmp_path) as kernel:
+        kernel.run("import sys; sys.version_info = (3, 9, 18, 'final', 0)")
+        kernel.run(kernel_program())
+        for cell in (CALL, "%load_ext exploracoder_jupyter"):
+            shown = kernel.run(cell)
+            assert "Python 3.11 or newer" in shown and "Traceback" not in shown and "\n" not in shown
+
+
+def test_the_server_gives_the_program_to_its_users(tmp_path):
+    archive_content.cache_clear()
+    with serve(
+        "jupyter server", tmp_path, "--ServerApp.jpserver_extensions=exploracoder_jupyter.server_extension=True"
+    ) as server:
+        request = urllib.request.Request(f"{server.url}{ADDRESS}")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request)
+        with refused.value as error:
+            assert error.code == 403
+        request.add_header("Authorization", f"token {TOKEN}")
+        with urllib.request.urlopen(request) as answer:
+            found = json.load(answer)
+    assert (found["python"], found["program"]) == (sys.executable, kernel_program())
