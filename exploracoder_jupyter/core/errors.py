@@ -15,6 +15,7 @@ A failing candidate is data (`Observation`), never an exception. Types are publi
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 _MAX_DESCRIPTION = 300
+_OLDEST_PYTHON = (3, 11)
 
 
 class ExploraError(Exception):
@@ -73,6 +75,13 @@ class BranchingChanged(KernelError):
 
     Everything that ran in branches of the same base must run again in new ones; `message` explains why to the user.
     """
+
+
+def refuse_old_python() -> None:
+    """Raise MissingRequirement in an older Python. Called before the imports that fail there."""
+    if sys.version_info[:2] < _OLDEST_PYTHON:
+        oldest, here = (".".join(map(str, version)) for version in (_OLDEST_PYTHON, sys.version_info[:2]))
+        raise MissingRequirement(f"exploracoder_jupyter needs Python {oldest} or newer, and this is Python {here}.")
 
 
 def unwrap_group(error: BaseException) -> BaseException:

@@ -13,14 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
 from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.files import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.messages import describe_cost, one_line, plural
 from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.types import LibraryInfo, Outcome
+from exploracoder_jupyter.core.validation import TypeAdapter, ValidationError
 
 # Reads a run's summary from the beginning or end of its trace file: fast, however many records the trace holds.
 #

@@ -335,7 +335,9 @@ class Sandbox(Section):
         Option(metavar="URL", reading=True),
     ] = None
     engine_python: Annotated[
-        str | None, Setting("interpreter that runs the engine; none: the caller's"), Option(places=())
+        str | None,
+        Setting("interpreter that runs the engine; none: the caller's", variables=("EXPLORACODER_ENGINE_PYTHON",)),
+        Option(places=()),
     ] = None
 
 

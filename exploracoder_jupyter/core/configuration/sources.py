@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path, user_config_path, user_state_path
-from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS
 from exploracoder_jupyter.core.configuration.sections import PRESETS, Exploration
@@ -21,6 +20,14 @@ from exploracoder_jupyter.core.configuration.web_settings import WEB_KEY, expand
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.files import write_atomic
 from exploracoder_jupyter.core.messages import choose_wording, did_you_mean
+from exploracoder_jupyter.core.validation import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 # Reads and validates settings, once, at the entry points.
 #
@@ -227,7 +234,13 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
 
     The file is created if it does not exist. Only its owner can read it.
     """
-    import tomlkit  # needed only here
+    try:
+        import tomlkit  # needed only here
+    except ImportError:
+        raise UsageError(
+            f"The config file {config_path()} cannot be changed from this kernel, whose environment lacks tomlkit.",
+            remedy="Edit it yourself, use another kernel, or run `jupyter explora setup` in a terminal.",
+        ) from None
 
     path = config_path().resolve()  # the file itself where the path is a link
     try:

@@ -327,9 +327,9 @@ class FormRequests:
             case TryModel():
                 return try_model(message, self.engine_python())
 
-    def engine_python(self) -> str:
-        """Return the interpreter that runs the engine."""
-        return resolve(self._configured(), path=config_path()).sandbox.engine_python or sys.executable
+    def engine_python(self) -> str | None:
+        """Return the interpreter that is set for the engine."""
+        return resolve(self._configured(), path=config_path()).sandbox.engine_python
 
 
 def library_names(request: int, namespace: Mapping[str, object]) -> LibraryNames:
@@ -356,7 +356,7 @@ def _origin(value: object) -> Iterator[str]:
         yield root
 
 
-def find_models(message: FindModels, python: str) -> FoundModels:
+def find_models(message: FindModels, python: str | None) -> FoundModels:
     """Ask the endpoints which models they have."""
     try:
         found = _run_setup(message, python)["endpoints"]
@@ -366,7 +366,7 @@ def find_models(message: FindModels, python: str) -> FoundModels:
     return FoundModels(request=message.request, endpoints=endpoints)
 
 
-def try_model(message: TryModel, python: str) -> TriedModel:
+def try_model(message: TryModel, python: str | None) -> TriedModel:
     """Send a tiny request to the model."""
     try:
         tried = _run_setup(message, python, f"--model={message.model}", "--dry-run")["tried"]
@@ -375,7 +375,7 @@ def try_model(message: TryModel, python: str) -> TriedModel:
     return TriedModel(request=message.request, seconds=tried["seconds"])
 
 
-def _run_setup(message: FindModels | TryModel, python: str, *options: str) -> dict[str, Any]:
+def _run_setup(message: FindModels | TryModel, python: str | None, *options: str) -> dict[str, Any]:
     where = [f"--base-url={message.base_url}"] if message.base_url else []
     entered = message.key.get_secret_value().strip() if message.key else ""
     environ = {**os.environ, KEY_VARIABLES[0]: entered} if entered else None

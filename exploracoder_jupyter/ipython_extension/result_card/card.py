@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.messages import describe_tries
 from exploracoder_jupyter.core.run_state import Attempt, RunState, Section, run_wording
 from exploracoder_jupyter.core.types import Output, SubtaskStatus
+from exploracoder_jupyter.core.validation import JsonValue
 from exploracoder_jupyter.ipython_extension.searching.search_results import highlight_diff, highlight_python
 from exploracoder_jupyter.text.characters import apply_carriage_returns, escape_html, strip_ansi, without_controls
 
