@@ -12,7 +12,7 @@ import os
 import sys
 
 HOOK = '''
-import builtins, functools, os, signal, socket, subprocess, sys, types, warnings
+import builtins, functools, os, select, signal, socket, subprocess, sys, types, warnings
 
 PLATFORM, NAME = {platform!r}, {name!r}
 PACKAGE = "exploracoder_jupyter"
@@ -71,7 +71,7 @@ def start(self, *arguments, pass_fds=(), preexec_fn=None, creationflags=0, **opt
 
 PATHS = ("open", "stat", "lstat", "mkdir", "unlink", "rename", "rmdir", "chmod", "listdir", "scandir", "kill", "chdir")
 changed = {{"sys": {{"platform": PLATFORM}}, "os": {{"name": NAME}}}}
-changed.update({{name: {{}} for name in ("signal", "socket", "subprocess")}})
+changed.update({{name: {{}} for name in ("select", "signal", "socket", "subprocess")}})
 if PLATFORM == "win32":
     changed["os"].update({{name: without_folders(getattr(os, name)) for name in PATHS}})
     subprocess.Popen.__init__ = start
@@ -91,7 +91,7 @@ if PLATFORM == "win32":
     sys.modules["msvcrt"] = SEEN_MSVCRT
     # A console event arrives as this signal, which ends a process that has no handler for it.
     changed["signal"].update(CTRL_BREAK_EVENT=signal.SIGUSR1, SIGBREAK=signal.SIGUSR1)
-REAL = {{"sys": sys, "os": os, "signal": signal, "socket": socket, "subprocess": subprocess}}
+REAL = {{"sys": sys, "os": os, "signal": signal, "socket": socket, "select": select, "subprocess": subprocess}}
 SEEN = {{name: Seen(module, set(HIDDEN.get(name, ())), changed[name]) for name, module in REAL.items()}}
 real_import = builtins.__import__
 
@@ -134,6 +134,7 @@ LINUX_ONLY = {
     ],
     "signal": ["pidfd_send_signal", "SIGPWR", "SIGSTKFLT", "SIGPOLL", "SIGRTMIN", "SIGRTMAX"],
     "socket": ["SO_PASSCRED", "SCM_CREDENTIALS", "MSG_CMSG_CLOEXEC", "SO_PEERCRED", "SOCK_CLOEXEC", "SOCK_NONBLOCK"],
+    "select": ["epoll"],
     "sys": [],
     "subprocess": [],
 }
@@ -165,6 +166,7 @@ POSIX_ONLY = {
         *("SIGBUS", "SIGSYS", "SIGTRAP", "SIGIO", "SIGURG", "alarm", "setitimer", "pthread_kill", "pthread_sigmask"),
         *("sigwait", "siginterrupt", "pause", "SIG_BLOCK", "SIG_UNBLOCK", "SIG_SETMASK", "ITIMER_REAL"),
     ],
+    "select": ["poll", "epoll"],
     "socket": ["AF_UNIX", "SCM_RIGHTS", "CMSG_SPACE", "CMSG_LEN", "SOCK_SEQPACKET", "send_fds", "recv_fds"],
 }
 POSIX_MODULES = ["fcntl", "pwd", "grp", "resource", "termios", "posix", "pty", "tty", "syslog", "_posixsubprocess"]

@@ -14,7 +14,7 @@
 - `account_home`, `can_enter`, `open_below`: for deciding which files of the user are shown, and for copying files.
 
 What only Linux has (forks, namespaces, Landlock, system call filters, `/proc`) is no part of it: those modules are
-imported where they are used, and where the system is another one, never.
+imported where they are used, which is never on another system.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process of a forked sibling, and the channel to it. Imported on Linux only."""
+"""The process of a forked sibling, and the channel to it. Used on Linux only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from exploracoder_jupyter.kernels.processes.process_tree import ProcessTree, Tre
 # The engine's end of the socket to a branch; see `kernel_agent.forking.process_fork`.
 
 _MAX_MESSAGE_BYTES: Final = 1 << 20
-_ANCILLARY_BYTES: Final = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,8 @@ class BranchChannel:
         while True:
             await anyio.wait_readable(self._socket)
             with suppress(BlockingIOError):
-                return _parse_message(
-                    *self._socket.recvmsg(_MAX_MESSAGE_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)[:2]
-                )
+                ancillary = socket.CMSG_SPACE(struct.calcsize("3i")) + socket.CMSG_SPACE(8 * struct.calcsize("i"))
+                return _parse_message(*self._socket.recvmsg(_MAX_MESSAGE_BYTES, ancillary, socket.MSG_CMSG_CLOEXEC)[:2])
 
     def close(self) -> None:
         """Close the channel, which also ends the branch."""
