@@ -86,7 +86,7 @@ async def test_the_key_is_in_no_error_or_log(answer, caplog):
 
 @pytest.mark.parametrize("echoed", ['sk-a/b"c', "sk-a%2Fb%22c", 'sk-a/b\\"c'])
 def test_an_escaped_echoed_key_is_not_quoted(echoed):
-    assert quote_message(f"bad key {echoed}!", 'sk-a/b"c') == "bad key [key]!"
+    assert quote_message(f"bad key {echoed}!", ['sk-a/b"c']) == "bad key [key]!"
 
 
 async def test_an_unknown_model_is_answered_with_existing_ones():
