@@ -33,8 +33,9 @@ from exploracoder_jupyter.llm.endpoint.exchanges import (
 from exploracoder_jupyter.llm.endpoint.faults import Fault, Target, explain, key_remedy, retry_delay
 
 if TYPE_CHECKING:
-    import httpx2
     import openai
+
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Addresses of endpoints: which are local, and which part of one may be shown.
@@ -152,7 +153,7 @@ class Connection:
         *,
         model: str,
         report: Report | None = None,
-        http_client: httpx2.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._key = _key(endpoint, secrets)
         self._extra_body = _extra_body(endpoint)
@@ -333,7 +334,7 @@ class ConnectionUser:
 
 
 def _client(
-    endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None, proxy: EnvironmentProxy | None
+    endpoint: Endpoint, key: str, http_client: httpx.AsyncClient | None, proxy: EnvironmentProxy | None
 ) -> openai.AsyncOpenAI:
     import openai
 
@@ -351,15 +352,16 @@ def _client(
     )
 
 
-def _http_client(base_url: str, proxy: EnvironmentProxy | None) -> httpx2.AsyncClient:
+def _http_client(base_url: str, proxy: EnvironmentProxy | None) -> httpx.AsyncClient:
     """Return a client with the proxy and certificates of the environment, and nothing else of it."""
-    import httpx2
     import openai
+
+    from exploracoder_jupyter.core.http_client import httpx
 
     verify = certificates(base_url)
     # Proxies that are reached by https are verified by the same certificates.
     context = verify if isinstance(verify, ssl.SSLContext) and proxy and proxy.url.scheme == "https" else None
-    through = httpx2.Proxy(proxy.url, ssl_context=context) if proxy else None
+    through = httpx.Proxy(proxy.url, ssl_context=context) if proxy else None
     return openai.DefaultAsyncHttpxClient(trust_env=False, verify=verify, proxy=through)
 
 

@@ -37,7 +37,7 @@ from exploracoder_jupyter.llm.endpoint.exchanges import (
 )
 
 if TYPE_CHECKING:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Explains the failures of an endpoint, each in one plain sentence with a remedy.
@@ -360,7 +360,7 @@ def _fault(error: Exception, exchange: Traffic, hidden: Sequence[str]) -> Fault:
     return Fault("incompatible", quote_message(f"its reply is not JSON ({error})", hidden))
 
 
-def _refusal(response: httpx2.Response, body: object, parameter: str | None, hidden: Sequence[str]) -> Fault:
+def _refusal(response: httpx.Response, body: object, parameter: str | None, hidden: Sequence[str]) -> Fault:
     error = unwrap_error(_json(body))
     error = as_object(error).get("error") or error
     status, advice = response.status_code, response.headers.get("x-should-retry")
@@ -383,24 +383,24 @@ def _delay_in(error: JsonValue) -> float | None:
 
 
 def _connection_fault(cause: BaseException | None, exchange: Traffic, hidden: Sequence[str]) -> Fault:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
     text, kind = quote_message(_root_message(cause), hidden), _kind(cause, exchange)
-    unfit = (httpx2.UnsupportedProtocol, httpx2.TooManyRedirects, httpx2.DecodingError)
+    unfit = (httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.DecodingError)
     if isinstance(cause, unfit):
         return Fault("incompatible", text)
     return Fault(kind, text if kind in ("unreachable", "unresolved", "tls") else "", passing=kind != "tls")
 
 
 def _kind(cause: BaseException | None, exchange: Traffic) -> Kind:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
     match cause:
-        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
             return "no connection"
-        case httpx2.TimeoutException():
+        case httpx.TimeoutException():
             return "stalled" if exchange.answered else "silent"
-        case httpx2.ConnectError() | httpx2.ProxyError():
+        case httpx.ConnectError() | httpx.ProxyError():
             kinds: dict[type[BaseException], Kind] = {ssl.SSLError: "tls", socket.gaierror: "unresolved"}
             found = (kinds[type_] for error in _chain(cause) for type_ in kinds if isinstance(error, type_))
             return next(found, "unreachable")

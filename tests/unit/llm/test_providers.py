@@ -3,7 +3,6 @@
 import json
 import logging
 
-import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration import providers
@@ -18,6 +17,7 @@ from exploracoder_jupyter.core.configuration.sources import (
     resolve,
 )
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.ipython_extension.settings_explanation import explain
 from exploracoder_jupyter.llm.endpoint.connection import is_local, resolve_address
 from exploracoder_jupyter.llm.endpoint.discovery import find_endpoints, probe
@@ -76,7 +76,7 @@ async def test_anthropic_lists_models_with_its_headers():
         asked.append(request)
         return models(request) if request.url.path.endswith("/models") else refusal(404)
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     endpoint = Endpoint(model="m", base_url="anthropic", retries=0)
     with pytest.raises(EndpointError, match="Available: small"):
         await answers(OpenAIModel(endpoint, Secrets(api_key=KEY), http_client=client), ask())
@@ -92,7 +92,7 @@ async def test_headers_and_fields_go_with_each_request():
         sent.append((request.headers, json.loads(request.content)))
         return whole("x")
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     extra = {"reasoning_effort": "low", "provider": {"order": ["a"]}}
     endpoint = Endpoint(model="m", base_url=URL, headers=HEADERS, extra_body=extra)
     await answers(OpenAIModel(endpoint, Secrets(api_key=KEY), http_client=client), ask())
