@@ -79,7 +79,7 @@ async def open_library(
         yield await open_knowledge(
             libraries,
             settings,
-            read_secrets(),
+            read_secrets(base_url=settings.endpoint.base_url),
             inspect=choose_inspector(settings.sandbox),
             advance=advance,
             emit=emit,

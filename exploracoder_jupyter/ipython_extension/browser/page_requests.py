@@ -16,13 +16,14 @@ from urllib.parse import quote
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
+from exploracoder_jupyter.core.configuration.providers import KEY_VARIABLES
 from exploracoder_jupyter.core.configuration.settings import SettingField, Settings, setting_fields
 from exploracoder_jupyter.core.configuration.sources import (
-    KEY_VARIABLES,
     Layer,
     Value,
     config_path,
     history_path,
+    key_variable,
     read_secrets,
     resolve,
     write_config,
@@ -212,10 +213,10 @@ def view_settings(request: int, configured: Layer, problems: Mapping[str, str] |
     """Return the settings; `configured` is what `%config` has set."""
     path = config_path()
     try:
-        resolve(path=path)
+        found = resolve(path=path)
         without_file = resolve(path=path.parent / "no such file")
         content = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
-        variable = next((name for name in KEY_VARIABLES if os.environ.get(name)), "")
+        variable = key_variable(found.endpoint.base_url)
         in_file = read_secrets(path, environ={}).api_key is not None
     except (ExploraError, OSError, ValueError) as error:
         return SettingsView(request=request, path=str(path), problem=str(error), problems=dict(problems or {}))
