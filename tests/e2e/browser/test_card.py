@@ -25,6 +25,14 @@ class Card:
     def button(self, name):
         return self.bar.get_by_role("button", name=name, exact=True)
 
+    def choose(self, name):
+        """Choose an action of the menu by keyboard."""
+        self.button("More").focus()
+        self._page.keyboard.press("Enter")
+        self._page.get_by_role("menuitem", name=name, exact=True).wait_for()
+        self._page.keyboard.press("Enter" if name == "Compare" else name[0])
+        self._page.get_by_role("menuitem", name=name, exact=True).wait_for(state="detached")
+
     def buttons(self):
         return self.bar.get_by_role("button").all_inner_texts()
 
@@ -69,7 +77,8 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     notebook = start_run(tab, server, script, more=("mine = 1",))
     cells = notebook.until_ended()
     card = Card(notebook)
-    tab.until(card.button("Go to solution").is_visible, "the buttons of the result")
+    tab.until(card.button("Run here").is_visible, "the buttons of the result")
+    assert [name.strip(" ▾") for name in card.buttons()] == ["Run here", "Follow up…", "More"]
 
     (tries,), (solution,) = of_role(cells, "tries"), of_role(cells, "solution")
     below = cells[cells.index(tries) + 1 : cells.index(of_role(cells, "outcome")[0])]
@@ -78,11 +87,13 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     assert failed and f"{len(failed)} failed" in source(tries)
     tab.until(card.is_in_view, "the card")
     shown = card.root.inner_text()
-    assert "Unchecked" in shown and SOLUTION.splitlines()[-1] in shown and "the middle is 2" in shown
+    assert "Unchecked" in shown and "the middle is 2" in shown and "print(" not in shown
+    tab.shot("card-solved")
     assert "Exploring" not in shown and "tokens" in shown
 
     # The notebook remembers what the user opens.
-    tab.page.get_by_role("button", name=f"{len(below)} cells hidden").click()
+    assert not tab.page.get_by_role("button", name=f"{len(below)} cells hidden").is_visible()
+    tab.page.get_by_role("button", name=source(tries).strip("# ")).click()
     tab.until(lambda: not hidden(notebook), "the cells")
     folded = tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=False)
     tab.until(lambda: "middle = 20" in folded.locator("..").inner_text(), "the first line of a folded cell")
@@ -107,23 +118,21 @@ def test_the_buttons_work_with_the_keyboard(tab, server, play):
     notebook.until_ended()
     here = card.button("Run here")
     here.wait_for()
-    card.button("Go to solution").focus()
+    here.focus()
     tab.page.keyboard.press("Tab")
-    assert here.evaluate("element => element === document.activeElement")
+    assert card.button("Follow up…").evaluate("element => element === document.activeElement")
+    tab.page.keyboard.press("Shift+Tab")
     tab.page.keyboard.press("Enter")
     notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
 
-    card.button("Compare").focus()
-    tab.page.keyboard.press("Enter")
+    card.choose("Compare")
     Board(tab).column("2.1").wait_for()
 
     notebook.select(0)
-    card.button("Remove").focus()
-    tab.page.keyboard.press("Enter")
+    card.choose("Remove")
     tab.page.get_by_role("button", name="Remove", exact=True).last.click()
     notebook.until(lambda cells: not ours(cells))
-    insert, go = card.button("Insert solution"), card.button("Go to solution")
-    tab.until(lambda: insert.is_visible() is not go.is_visible(), "one of the two buttons")
+    tab.until(lambda: card.button("Run here").is_visible(), "the buttons of the result that is kept")
 
 
 def test_a_run_without_a_solution_says_why(tab, server, play):
@@ -132,9 +141,9 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     cells = notebook.until_ended()
     card = Card(notebook)
     tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
-    assert "Run here" not in card.buttons() and "Remove" in card.buttons()
+    assert "Run here" not in card.buttons() and card.button("More").is_visible()
     tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
-    tab.page.get_by_role("heading", name="No solution").wait_for()
+    tab.page.get_by_role("group", name="No solution").wait_for()
     tab.shot("card-unsolved")
 
 
