@@ -30,7 +30,8 @@ class Card:
         self.button("More").focus()
         self._page.keyboard.press("Enter")
         self._page.get_by_role("menuitem", name=name, exact=True).wait_for()
-        self._page.keyboard.press("Enter" if name == "Compare" else name[0])
+        self._page.keyboard.press(name[0])
+        self._page.keyboard.press("Enter")
         self._page.get_by_role("menuitem", name=name, exact=True).wait_for(state="detached")
 
     def buttons(self):
