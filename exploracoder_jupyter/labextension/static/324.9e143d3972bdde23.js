@@ -345,7 +345,8 @@
   display: none !important;
 }
 
-.jp-Explora-heading.jp-mod-rendered .jp-MarkdownOutput:not(:has(> :not(h3))) {
+.jp-Explora-heading.jp-mod-rendered
+  > .jp-Cell-inputWrapper:not(:has(.jp-MarkdownOutput > :not(h3))) {
   display: none;
 }
 
