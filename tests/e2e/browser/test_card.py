@@ -6,9 +6,9 @@ import pytest
 
 from tests.e2e.browser.accessibility import CARD, violations_by_theme
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
+from tests.e2e.browser.lab import WIDE, candidates, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import SECOND, start_run, two_scenes
+from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 
 SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
 FAILING = Scene("Fail.", ["import math\nmath.sqrt('four')", "raise KeyError('x')"], mended="raise KeyError('y')")
@@ -106,6 +106,26 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=True).wait_for()
     assert not hidden(notebook) and len(notebook.cells()) == len(cells)
     assert source(solution) in {source(c) for c in notebook.cells()}
+
+
+def test_a_stored_table_scrolls_at_any_width(tab, server, play):
+    program = "import pandas as pd\nbest = pd.DataFrame({f'column {n}': ['some long text'] * 3 for n in range(9)})"
+    script = play(*two_scenes(), solution=f"{program}\nlength = len(best)")
+    task = "Store the best rows in `best`, and how many they are in `length`."
+    notebook = tab.open(server.write("stored.ipynb", cell(script, task=task)))
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    notebook.until_ended()
+    card = Card(notebook)
+    tab.until(card.button("Run here").is_visible, "the buttons of the result")
+    assert "length = 3" in card.root.inner_text() and "best: 3 rows x 9 columns" in card.root.inner_text()
+    table = card.root.get_by_role("region", name="First rows of best")
+    found = violations_by_theme(tab, CARD, "card-stored")
+    tab.page.set_viewport_size({"width": 900, "height": 900})
+    tab.until(lambda: table.evaluate("node => node.scrollWidth > node.clientWidth"), "the table to scroll")
+    tab.shot("card-stored-900")
+    tab.page.set_viewport_size(WIDE)
+    assert not found
 
 
 def test_the_buttons_work_with_the_keyboard(tab, server, play):
