@@ -8,7 +8,9 @@ import {
   focusedAction,
   type IActionButton
 } from '../generatedCells/domElements';
+import type { RunView } from '../messages';
 import type { CardAction } from './cardButtons';
+import { Pulse } from './pulse';
 
 const MORE = 'more';
 
@@ -24,15 +26,21 @@ export class CardButtonRow extends Widget {
     // Keys typed here do not trigger notebook shortcuts.
     this.node.setAttribute('data-lm-suppress-shortcuts', 'true');
     this.hide();
+    this._pulse = new Pulse(_trans);
   }
 
   dispose(): void {
     this._menu?.dispose();
+    this._pulse.dispose();
     super.dispose();
   }
 
-  /** Show these buttons, and hide the line if there are none. */
-  setButtons(buttons: readonly IActionButton<CardAction>[]): void {
+  /** Show these buttons, and where the run is while it is active; hide the line if there is nothing to show. */
+  setButtons(
+    buttons: readonly IActionButton<CardAction>[],
+    run: RunView | null = null
+  ): void {
+    this._pulse.show(buttons.length ? run : null);
     const now = JSON.stringify(buttons);
     if (now !== this._rendered) {
       this._rendered = now;
@@ -51,6 +59,7 @@ export class CardButtonRow extends Widget {
     if (rest.length) {
       made.push(this._appendMenuButton(rest));
     }
+    this.node.append(this._pulse.node);
     if (focused) {
       const same = made.find(button => button.dataset.action === focused);
       (same ?? made[0])?.focus();
@@ -90,6 +99,7 @@ export class CardButtonRow extends Widget {
       commands.addCommand(action, {
         label,
         caption,
+        describedBy: { args: { type: 'object', properties: {} } },
         isEnabled: () => !disabled,
         execute: () => this._onAction(action)
       });
@@ -102,6 +112,7 @@ export class CardButtonRow extends Widget {
     return menu;
   }
 
+  private _pulse: Pulse;
   private _rendered = '';
   private _menu: Menu | null = null;
 }

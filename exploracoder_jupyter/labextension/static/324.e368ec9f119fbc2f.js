@@ -388,6 +388,57 @@
   line-height: 1.6;
 }
 
+.jp-Explora-pulse {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 2px 12px;
+  margin-inline-start: 6px;
+  color: var(--jp-ui-font-color2);
+  font-variant-numeric: tabular-nums;
+}
+
+.jp-Explora-pulse[hidden] {
+  display: none;
+}
+
+.jp-Explora-pulse-steps {
+  display: flex;
+  gap: 4px;
+  margin: 0;
+  padding: 0;
+  list-style: none;
+}
+
+.jp-Explora-pulse-steps > li {
+  min-width: 44px;
+  border-block-start: 3px solid var(--jp-border-color2);
+  font-size: var(--jp-ui-font-size0);
+  text-align: center;
+}
+
+.jp-Explora-pulse-steps > .jp-mod-past {
+  border-color: var(--jp-brand-color1);
+}
+
+.jp-Explora-pulse-steps > [aria-current] {
+  border-color: var(--jp-brand-color1);
+  color: var(--jp-ui-font-color1);
+  font-weight: bold;
+}
+
+@media (prefers-reduced-motion: no-preference) {
+  .jp-Explora-pulse-steps > [aria-current] {
+    animation: jp-explora-pulse 1.6s ease-in-out infinite;
+  }
+}
+
+@keyframes jp-explora-pulse {
+  50% {
+    border-color: var(--jp-border-color2);
+  }
+}
+
 /* Where JupyterLab shows prompts above the cells. */
 @media (width <= 760px) {
   .jp-Explora-card-buttons {
