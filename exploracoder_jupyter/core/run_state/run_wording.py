@@ -154,8 +154,13 @@ def _table_rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
     indent = len(lines[start]) - len(lines[start].lstrip()) + 1
     table = [line.strip() for line in takewhile(lambda line: line[:indent].isspace(), lines[start + 1 :])]
     rows = [tuple(row.split(" | ")) for row in table[: _MAX_RESULT_LINES + 1]]
-    if len({len(row) for row in rows}) == 1:
-        yield from rows
+    if rows and len(rows[-1]) < len(rows[0]) and rows[-1][-1].endswith("..."):
+        rows.pop()  # where the whole summary was cut
+    widest = max(map(len, rows), default=0)
+    width = min(map(len, rows), default=0)
+    # a long row is cut at its end; the columns that all rows have are left then
+    if all(len(row) == widest or row[-1].endswith(" characters]") for row in rows):
+        yield from (row[:width] for row in rows)
 
 
 def _as_lines(result: StoredResult) -> str:

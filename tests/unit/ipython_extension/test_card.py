@@ -140,6 +140,12 @@ def test_a_stored_table_shows_its_rows():
     assert "<table" not in ambiguous and "10 rows x 2 columns" in ambiguous
 
 
+def test_cut_rows_keep_the_columns_they_have():
+    rows = ["    n | day | note", "    1 | Monday...[+40 characters]", "    2 | Tuesday...[+40 characters]"]
+    page = stored("\n".join(["pandas.DataFrame: 2 rows x 3 columns", "  all rows:", *rows]))["text/html"]
+    assert page.count("</th>") == 2 and page.count("</td>") == 4
+
+
 def test_lines_of_code_and_output_scroll():
     for cells in (True, False):
         page = card(final(stream("the end\n")), cells=cells)["text/html"]
