@@ -177,10 +177,12 @@ async def test_hostile_arguments_are_refused_in_one_sentence(folder):
 
 async def test_a_kernel_that_is_busy_or_dies_is_reported(folder):
     async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
-        request = kernel.client.execute("import time; time.sleep(12)")
+        waiting = "import pathlib, time\nwhile not pathlib.Path('go').exists():\n    time.sleep(0.1)"
+        request = kernel.client.execute(waiting)
         await anyio.sleep(patience(0.5))
         [found] = (await client.call("list_kernels"))["kernels"]
         assert found["busy"] and found["language"] == "python"
+        (folder / "work" / "go").touch()
         await kernel.finish(request)
 
         [first] = await client.try_code("users", "kept = 5")
