@@ -123,13 +123,13 @@ async def open_tools(
 def build_server(bench: Workbench) -> Any:
     """Return the server. Raises MissingRequirement: the package mcp is not installed."""
     server = protocol_sdk.new_server("exploracoder", INSTRUCTIONS)
-    _add_library_tools(server, bench.log)
+    _add_library_tools(server, bench.log, bench.workdir)
     _add_kernel_tools(server, bench)
     _add_exploration_tools(server, bench)
     return server
 
 
-def _add_library_tools(server: Any, log: CallLog) -> None:
+def _add_library_tools(server: Any, log: CallLog, workdir: Path) -> None:
     async def find_packages_tool(
         query: Annotated[str, Field(max_length=tool_limits.MAX_QUERY, description="what a package is to do, in words")],
         k: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5,
@@ -149,7 +149,7 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
     ) -> str:
         from exploracoder_jupyter.agent_tools.library_tools import search_apis
 
-        return fitting_json(await search_apis(query, libraries, k, kernel), max_tokens)
+        return fitting_json(await search_apis(query, libraries, k, kernel, workdir), max_tokens)
 
     async def read_api_tool(
         paths: Annotated[
@@ -163,7 +163,8 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
     ) -> str:
         from exploracoder_jupyter.agent_tools.library_tools import read_api
 
-        return fitting_json(await read_api(paths, source=source, guides=guides, kernel=kernel), max_tokens)
+        answer = await read_api(paths, source=source, guides=guides, kernel=kernel, workdir=workdir)
+        return fitting_json(answer, max_tokens)
 
     _add(
         server,

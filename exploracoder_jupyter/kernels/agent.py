@@ -58,10 +58,13 @@ _MAX_HOME_ENTRIES: Final = 300
 _serial = count()
 
 
-def choose_inspector(sandbox: Sandbox) -> Inspect:
-    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
+def choose_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
+    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any.
+
+    On this machine it works in `workdir`, by default the working directory of the process.
+    """
     if not sandbox.gateway:
-        return local_inspector(sandbox)
+        return local_inspector(sandbox, workdir=workdir)
     # Imported late: it imports the kernel clients, which are seldom needed.
     from exploracoder_jupyter.kernels.remote.remote_siblings import remote_inspector
 

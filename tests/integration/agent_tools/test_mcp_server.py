@@ -313,6 +313,27 @@ async def test_libraries_are_read_as_installed(folder):
         assert len(small[1]) < 1600 and "left out" in small[1]
 
 
+async def test_a_library_beside_the_notebook_is_read(folder):
+    async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
+        for place in ("work", "."):
+            (folder / place / "beside_it.py").write_text(f'def pour():\n    """Pour what {place} has."""\n')
+        [theirs] = (await client.call("read_api", paths=["beside_it.pour"], kernel="users"))["apis"]
+        [ours] = (await client.call("read_api", paths=["beside_it.pour"]))["apis"]
+        found = await client.call("search_apis", query="pour", libraries=["beside_it"], kernel="users")
+        assert kernel.process.is_running()
+    assert (theirs["documentation"], ours["documentation"]) == ("Pour what work has.", "Pour what . has.")
+    assert found["results"][0]["path"] == "beside_it.pour"
+
+
+async def test_a_long_printed_text_is_read_whole(folder):
+    async with agent(folder) as client:
+        code = "print('\\n'.join(f'line {number}' for number in range(2_000)))"
+        [shown] = await client.try_code("fresh", code, max_tokens=20_000)
+        [cut] = await client.try_code("fresh", code)
+    assert "line 1000\n" in shown["shows"]
+    assert "line 1000\n" not in cut["shows"]
+
+
 async def test_packages_of_the_environment_are_found(folder, monkeypatch):
     site, python = folder / "site", folder / "python"
     install(site, "paintkit", IMAGES, summary="Work with pictures")
