@@ -121,6 +121,7 @@ def main() -> None:
             tab = Tab(browser.new_context(viewport=SIZE), server).start()
             notebook = tab.open(server.write("exploration.ipynb", DATA, CELL))
             tab.sidebar.open()
+            tab.page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
             recorder = Recorder(tab)
             for cell in (0, 1):
                 notebook.run_and_wait(cell)
