@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ _MAX_LINES = 20
 _MAX_CHARACTERS = 4_000
 _MAX_RICH = 400_000
 """How many characters of HTML and images a card has; outputs beyond are shown as text."""
+_ADDRESS = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")
 _IMAGES = ("image/png", "image/jpeg", "image/gif")
 _PRE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
@@ -57,6 +59,8 @@ def outputs_as_html(outputs: Sequence[Output]) -> str:
 def _merged(outputs: Sequence[Output]) -> Iterator[tuple[str, Output]]:
     printed = ""
     for output in outputs:
+        if len(outputs) > 1 and _is_mere_address(output):
+            continue
         if output.get("output_type") == "stream":
             printed += _text(output.get("text"))
             continue
@@ -70,6 +74,12 @@ def _merged(outputs: Sequence[Output]) -> Iterator[tuple[str, Output]]:
         yield _plain(text), output
     if printed:
         yield _plain(printed), {}
+
+
+def _is_mere_address(output: Output) -> bool:
+    """Whether it says nothing but where an object is: what a plotting call returns, beside its plot."""
+    data = output.get("data")
+    return isinstance(data, dict) and {*data} == {"text/plain"} and bool(_ADDRESS.fullmatch(_text(data["text/plain"])))
 
 
 def _rich(output: Output, text: str) -> str:
@@ -294,7 +304,7 @@ def _result(result: run_wording.StoredResult) -> str:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         label = f'role="region" aria-label="First rows of {escape(result.name)}" tabindex="0"'
         return f'<div style="margin:4px 0">{name}<div {label} style="{_SCROLLED}">{table}</div></div>'
-    more = " ".join(result.lines[:1])
+    more = next((line for line in result.lines if not line.isidentifier()), "")
     tail = f' <code style="{_QUIET}">{escape_html(run_wording.cut(more))}</code>' if more else ""
     return f'<div style="margin:4px 0">{name}{tail}</div>'
 

@@ -123,6 +123,17 @@ def test_what_the_task_stores_is_shown(outcome, shown):
     assert "other" not in words["text/html"] and "Graz" not in words["text/html"]
 
 
+def test_beside_a_plot_no_address_is_shown():
+    where = {"output_type": "execute_result", "data": {"text/plain": "<rain.Legend object at 0x7f0>"}, "metadata": {}}
+    picture = "iVBORw0KGgo="
+    plot = {"output_type": "display_data", "data": {"image/png": picture, "text/plain": "<Figure>"}, "metadata": {}}
+    page = card(final(where, plot))["text/html"]
+    assert picture in page and "0x7f0" not in page
+    assert "0x7f0" in card(final(where))["text/html"]
+    axes = stored("rain.Axes: axes\n  Rectangle\n  size: 3")["text/html"]
+    assert "Rectangle" not in axes and "size: 3" in axes
+
+
 def test_a_stored_table_shows_its_rows():
     rows = [f"    {place} | day {place}" for place in range(10)]
     summary = [
