@@ -48,7 +48,7 @@ def test_an_unloadable_plugin_is_named(register_plugin):
 
 def test_a_hanging_plugin_costs_one_value(register_plugin):
     register_plugin({"summarizers": "tidebook = explora_tides"}, "import time; time.sleep(3600)")
-    hung, other = Summarizer().tell([Ledger(), ValueError("x")])
+    hung, other = Summarizer().tell([Ledger(), ValueError("x")], seconds=30.0)
     assert hung.text == "tidebook.books.Ledger\n  (summary timed out)"
     assert other.text == "ValueError: x"
 
