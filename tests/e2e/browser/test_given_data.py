@@ -50,7 +50,7 @@ def test_given_data_is_used_and_kept(tab, server, play):
     for name, code in USED.items():
         place = next(at for at, one in enumerate(notebook.cells()) if f"From `{name}`" in source(one))
         notebook.run(place)
-        card = tab.page.locator(".jp-Explora-panel.jp-mod-ended", has_text=f"{name} = {name}")
+        card = tab.page.locator(".jp-Explora-panel.jp-mod-ended", has_text=f"{name}: ")
         card.wait_for(timeout=patience(90) * 1000)
         notebook.until_ended()
         shown = card.inner_text()
