@@ -181,7 +181,7 @@ class Checkpoints:
         app = self._shell.kernel.parent
         generation = uuid.uuid4().hex[:12]
         prefix = f"{link.folder}/{generation}"
-        names = {f"{name}_port": name for name in handover.PORTS}
+        names = {f"{name}_port": number for number, name in enumerate(handover.PORTS, start=1)}
         connection = {"transport": "ipc", "ip": prefix, "key": app.session.key.decode(), **names}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         woken = 0

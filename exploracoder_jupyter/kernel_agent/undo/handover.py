@@ -120,7 +120,7 @@ def open_link(app: Any) -> Link:
     command = [sys.executable, "-P", str(_PROGRAMS / "relay.py"), str(theirs.fileno()), str(os.getpid()), folder]
     null = subprocess.DEVNULL
     # The arguments close what is not passed; the group stays that of the kernel, which servers end as a whole.
-    started = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=open("/tmp/relay.err","a") if os.environ.get("DBG") else null)
+    started = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=null, stdout=null, stderr=null)
     theirs.close()
     to_root, at_root = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     root = os.pidfd_open(os.getpid())
@@ -181,6 +181,7 @@ def _introduce_clients(kernel: Any, link: Link) -> None:
             *rest: Any,
             known: set[bytes] = known,
             channel: str = channel,
+            stream: Any = stream,
             original: Callable[..., Any] = stream.send_multipart,
             **options: Any,
         ) -> Any:
@@ -188,9 +189,26 @@ def _introduce_clients(kernel: Any, link: Link) -> None:
             if client not in known:
                 known.add(client)
                 link.ask({"do": "client", "channel": channel, "client": client.hex()})
+                _wait_for_route(stream.socket, client)
             return original(frames, *rest, **options)
 
         stream.send_multipart = send
+
+
+def _wait_for_route(router: Any, client: bytes) -> None:
+    """Wait until the socket knows the relay's connection for the client, which it may learn after the relay does.
+
+    The relay ignores the empty message with which this is tried.
+    """
+    end = time.monotonic() + 1
+    router.router_mandatory = 1
+    while time.monotonic() < end:
+        try:
+            router.send_multipart([client, b""], zmq.NOBLOCK)
+            break
+        except zmq.ZMQError:
+            time.sleep(0.001)
+    router.router_mandatory = 0
 
 
 def _listeners(ports: dict[str, int]) -> dict[str, int]:
@@ -239,7 +257,7 @@ def _bind(app: Any, endpoint: str) -> None:
     for name, (one, loop) in _sockets(app).items():
 
         def bind(one: Any = one, name: str = name) -> None:
-            one.bind(f"{endpoint}-{name}")
+            one.bind(f"{endpoint}-{PORTS.index(name) + 1}")  # as ipykernel names the sockets of the others
 
         bind() if loop is None else run_in(loop, bind)
 

@@ -40,7 +40,7 @@ def reason_refused(shell: Any, command: str) -> str:
         return "A debugger is attached, or was: a kernel that is forked then would hang. Restart it first."
     if getattr(app.kernel, "eventloop", None) is not None:
         return "This kernel runs the event loop of windows (`%gui`), which a checkpoint cannot carry."
-    for hazard in fork_hazards.find_hazards(shell.user_ns):
+    for hazard in _hazards(shell):
         if hazard["kind"] == "refuse":
             return f"This kernel cannot have a checkpoint: {hazard['what']}."
     return ""
@@ -69,15 +69,29 @@ def losses(shell: Any, since: Iterable[int] = ()) -> list[str]:
     return [*found, *_connections(shell)]
 
 
+def _hazards(shell: Any) -> list[fork_hazards.Hazard]:
+    return fork_hazards.find_hazards(shell.user_ns, ours=_own_connections(_ports(shell)))
+
+
+def _ports(shell: Any) -> set[int]:
+    app = shell.kernel.parent
+    return {getattr(app, f"{name}_port") for name in ("shell", "iopub", "stdin", "hb", "control")}
+
+
+def _own_connections(ports: set[int]) -> set[int]:
+    """Return the descriptors with which the kernel is a client of itself, which now goes through the relay."""
+    peers = {number: fork_hazards.peer_address(number) for number in fork_hazards.descriptor_targets()}
+    return {number for number, peer in peers.items() if peer is not None and peer[1] in ports}
+
+
 def _tasks(shell: Any) -> list[str]:
-    words = [hazard["what"] for hazard in fork_hazards.find_hazards(shell.user_ns) if "asyncio tasks of" in hazard["what"]]
+    words = [hazard["what"] for hazard in _hazards(shell) if "asyncio tasks of" in hazard["what"]]
     return [name for word in words for name in word.partition("tasks of ")[2].split(", ")]
 
 
 def _connections(shell: Any) -> list[str]:
-    app = shell.kernel.parent
-    ports = [getattr(app, f"{name}_port") for name in ("shell", "iopub", "stdin", "hb", "control")]
-    opened = fork_hazards.outgoing_connections(fork_hazards.descriptor_targets(), ports)
+    ports = _ports(shell)
+    opened = fork_hazards.outgoing_connections(fork_hazards.descriptor_targets(_own_connections(ports)), ports)
     peers = sorted({one.peer for one in opened if not one.peer.startswith(("@", "/"))})
     return [f"these connections are closed: {', '.join(peers[:5])}"] if peers else []
 

@@ -26,6 +26,8 @@ from typing import Any
 import zmq
 
 _CHANNELS = ("shell", "control", "stdin")
+_NUMBERS = {"shell": 1, "iopub": 2, "stdin": 3, "control": 4}
+"""What follows the endpoint of a kernel in the names of its sockets."""
 _DELIMITER = b"<IDS|MSG>"
 _HEADER, _PARENT = 2, 3
 """Positions of the header and the parent's header, counted from the delimiter."""
@@ -46,6 +48,8 @@ class _Relay:
         self._endpoint = ""
         self._given: set[str] = set()
         """Ids of the requests that the kernel before the last exchange has received."""
+        self._marker = b""
+        """With this the kernel has ended what it publishes before an exchange."""
         self._holding = True
         """Whether requests wait in the sockets of clients, because there is no kernel for them at the moment."""
 
@@ -120,11 +124,16 @@ class _Relay:
         self._back(name, frames[0]).send_multipart(frames[1:])
 
     def _forward_reply(self, name: str, client: bytes, frames: list[bytes]) -> None:
+        if frames == [b""]:  # the kernel tries whether it has a connection to this client
+            return
         if name != "stdin":
             self._unanswered[name].pop(_message_id(frames, _PARENT), None)
         self._fronts[name].send_multipart([client, *frames])
 
     def _publish(self, frames: list[bytes]) -> None:
+        if len(frames) == 1:  # no message for clients
+            self._marker = frames[0]
+            return
         if frames[0].endswith(b".status") and b'"idle"' in b"".join(frames[-3:]):
             request = _message_id(frames, _PARENT)
             for name in ("shell", "control"):
@@ -147,7 +156,7 @@ class _Relay:
         back.linger = 0
         back.identity = client if client[:1] != b"\0" else b"relay-" + client.hex().encode()
         back.immediate = 1  # so that it can be polled for the connection
-        back.connect(f"{self._endpoint}-{name}")
+        back.connect(f"{self._endpoint}-{_NUMBERS[name]}")
         if name == "stdin":  # a kernel drops a request for input to a client that it does not know
             back.poll(1000, zmq.POLLOUT)
         self._backs[name, client] = back
@@ -185,7 +194,7 @@ class _Relay:
         self._publisher = self._context.socket(zmq.XSUB)
         self._publisher.set_hwm(0)
         self._publisher.linger = 0
-        self._publisher.connect(f"{endpoint}-iopub")
+        self._publisher.connect(f"{endpoint}-{_NUMBERS['iopub']}")
         self._publisher.send(b"\x01")
         end, welcome = time.monotonic() + _EXCHANGE_SECONDS, False
         while not welcome and time.monotonic() < end:
@@ -200,13 +209,9 @@ class _Relay:
         """Leave the old kernel after the last that it published, which is the marker; connect to the new one."""
         self._holding = True
         publisher, end = self._publisher, time.monotonic() + 1
-        marked = publisher is None or not marker
-        while publisher is not None and not marked and time.monotonic() < end:
+        while publisher is not None and marker not in (b"", self._marker) and time.monotonic() < end:
             if publisher.poll(10):
-                frames = publisher.recv_multipart()
-                marked = frames[0] == marker
-                if not marked:
-                    self._publish(frames)
+                self._publish(publisher.recv_multipart())
         self._forward({*self._clients})
         for back in self._clients:
             back.close()
@@ -241,7 +246,6 @@ def _message_id(frames: list[bytes], position: int) -> str:
 
 def main() -> None:
     """Run the relay; see the module."""
-    import faulthandler; faulthandler.register(signal.SIGUSR1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a server interrupts the whole process group
     channel = socket.socket(fileno=int(sys.argv[1]))
     content, descriptors, _, _ = socket.recv_fds(channel, 1 << 16, 8)

@@ -183,8 +183,8 @@ def _sleep(shell: Any, link: handover.Link, channel: socket.socket, cell: int, a
                 channel.close()
                 random.setstate(state)
                 _wake(shell, link, switch, order, cell, arrived)
-            except BaseException:
-                process_fork.send_if_open(switch, {"error": traceback.format_exc(limit=-3).strip()})
+            except BaseException as error:
+                process_fork.send_if_open(switch, {"error": traceback.format_exception_only(error)[-1].strip()})
             finally:
                 os._exit(1)
         os.waitpid(middle, 0)
