@@ -100,10 +100,11 @@ def fork_sleeper(shell: Any, link: handover.Link, name: str, sleepers: list[Slee
                     if inherited is not None:  # the objects, too: one that is collected later would close a number
                         inherited.close()
                 kept = {theirs.fileno(), *link.descriptors()}
-                rebuilt_kernel.close_own_descriptors(keep=kept)
                 _replace_descriptors(kept)
                 process_fork.send(theirs, {"asleep": True})
                 _sleep(shell, link, theirs, cell, arrived)
+            except BaseException as error:
+                process_fork.send_if_open(theirs, {"error": traceback.format_exception_only(error)[-1].strip()})
             finally:
                 os._exit(1)
         forked.append(pid)
@@ -118,10 +119,12 @@ def fork_sleeper(shell: Any, link: handover.Link, name: str, sleepers: list[Slee
         ours.close()
         raise forked[0]
     try:
-        receive(ours, link.root, 10)
-    except (EOFError, TimeoutError) as error:
+        answer, _ = receive(ours, link.root, 10)
+        if "error" in answer:
+            raise OSError(answer["error"])
+    except (EOFError, OSError) as error:  # among them TimeoutError
         kill(Sleeper(name, forked[0], ours, 0, 0))
-        raise OSError("the snapshot did not start") from error
+        raise OSError(f"the snapshot did not start: {error}") from error
     variables = [key for key in shell.user_ns if not key.startswith("_")]
     return Sleeper(name, forked[0], ours, time.time(), cell, variables)
 
@@ -140,6 +143,7 @@ def _replace_descriptors(kept: Collection[int]) -> None:
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "_original_stdstream_copy", None) is not None:
             os.dup2(stream._original_stdstream_copy, stream._original_stdstream_fd)
+    rebuilt_kernel.close_own_descriptors(keep=kept)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for number in sorted(map(int, os.listdir("/proc/self/fd"))):
         if number in {*kept, null, 0, 1, 2}:
