@@ -77,7 +77,9 @@ class Checkpoints:
                 if names
             ]
             when = time.strftime("%H:%M:%S", time.localtime(sleeper.made))
-            lines.append(f"{number}  {sleeper.name}  {when}, before cell [{sleeper.cell}]  {'; '.join(changes)}".rstrip())
+            lines.append(
+                f"{number}  {sleeper.name}  {when}, before cell [{sleeper.cell}]  {'; '.join(changes)}".rstrip()
+            )
         megabytes = limits.memory(sleeper.pid for sleeper in self._sleepers) / 2**20
         lines.append(f"Together they hold {megabytes:.0f} MB besides this kernel's memory.")
         if lost := limits.losses(self._shell):
@@ -98,7 +100,9 @@ class Checkpoints:
         self._forget_ended()
         sleeper = self._find(which)
         lost = limits.losses(self._shell)
-        report = f"Back at checkpoint {sleeper.name}, before cell [{sleeper.cell}]. `%explora back {REDO}` reverts this."
+        report = (
+            f"Back at checkpoint {sleeper.name}, before cell [{sleeper.cell}]. `%explora back {REDO}` reverts this."
+        )
         if lost:
             report += f"\nNot as before: {'; '.join(lost)}. Files that were written since stay as they are."
         if sleeper.name != REDO:
@@ -207,7 +211,9 @@ class Checkpoints:
                 raise OSError(answer["error"])
         except (OSError, EOFError, ValueError) as error:
             self._stay(woken, reading)
-            raise UndoError(f"Going back failed, and nothing has changed: {str(error) or type(error).__name__}") from error
+            raise UndoError(
+                f"Going back failed, and nothing has changed: {str(error) or type(error).__name__}"
+            ) from error
         if os.getpid() == link.root_pid:
             link.become_supervisor(woken)
         os._exit(0)

@@ -281,7 +281,7 @@ def _leave(app: Any, ports: dict[str, int]) -> int:
         while _connections(numbers, ports) and time.monotonic() < end:
             time.sleep(0.001)
         for one, loop in list(_sockets(app).values())[:2]:
-            while time.monotonic() < end and _has_requests(one, loop):  # their threads read what the connections brought
+            while time.monotonic() < end and _has_requests(one, loop):  # their threads read what has come
                 time.sleep(0.001)
         for name, (one, loop) in _sockets(app).items():
 
@@ -320,7 +320,7 @@ def _has_requests(one: Any, loop: Any) -> bool:
 
 
 def _connections(numbers: Iterable[int], ports: dict[str, int]) -> dict[int, str]:
-    """Return those of the descriptors that are connections of clients, and the names of their sockets; opens nothing."""
+    """Return those of the descriptors that are connections of clients, and the their sockets' names; opens nothing."""
     names = {port: name for name, port in ports.items() if name != "hb"}
     found = {}
     for number in numbers:

@@ -24,7 +24,9 @@ def reason_refused(shell: Any, command: str) -> str:
     if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
         return "Checkpoints of a kernel work on Linux only."
     app = getattr(getattr(shell, "kernel", None), "parent", None)
-    threads = [getattr(app, name, None) for name in ("shell_channel_thread", "control_thread", "iopub_thread")]
+    threads: list[Any] = [
+        getattr(app, name, None) for name in ("shell_channel_thread", "control_thread", "iopub_thread")
+    ]
     if app is None or None in threads or not hasattr(threads[2], "_handle_subscription"):
         return "Checkpoints need a kernel of ipykernel 7.2 or newer, in a process of its own."
     if getattr(app, "curve_secretkey", None):

@@ -229,7 +229,7 @@ class _Relay:
 
 
 def _waiting(source: zmq.Socket[bytes]) -> list[list[bytes]]:
-    found = []
+    found: list[list[bytes]] = []
     with contextlib.suppress(zmq.Again):
         while len(found) < 1000:
             found.append(source.recv_multipart(zmq.NOBLOCK))

@@ -140,7 +140,8 @@ def kill(sleeper: Sleeper) -> None:
 
 def _replace_descriptors(kept: Collection[int]) -> None:
     """Turn what is connected to others into the null device, and reopen files at the offset of this moment."""
-    for stream in (sys.stdout, sys.stderr):
+    streams: list[Any] = [sys.stdout, sys.stderr]
+    for stream in streams:
         if getattr(stream, "_original_stdstream_copy", None) is not None:
             os.dup2(stream._original_stdstream_copy, stream._original_stdstream_fd)
     rebuilt_kernel.close_own_descriptors(keep=kept)
