@@ -34,7 +34,7 @@ def reason_refused(shell: Any, command: str) -> str:
     request = shell.get_parent()
     code = request.get("content", {}).get("code", "")
     if request.get("header", {}).get("msg_type") != "execute_request" or not _COMMAND.fullmatch(code):
-        return f"`%explora {command}` must be alone in its cell: a kernel goes back to between cells, never inside one."
+        return f"`%explora {command}` must be alone in its cell: a kernel goes back to between cells."
     if threads[0].manager.list_subshell():
         return "This kernel has subshells, which a checkpoint cannot carry."
     holder = fork_hazards.module_variable("_pydevd_bundle.pydevd_constants", "GlobalDebuggerHolder")
