@@ -32,6 +32,8 @@ _DELIMITER = b"<IDS|MSG>"
 _HEADER, _PARENT = 2, 3
 """Positions of the header and the parent's header, counted from the delimiter."""
 _EXCHANGE_SECONDS = 2.0
+_RECONNECT_SECONDS = 30.0
+"""Seconds for which replies to a client that is not connected are kept."""
 
 
 class _Relay:
@@ -45,6 +47,7 @@ class _Relay:
         self._publisher: zmq.Socket[bytes] | None = None
         self._subscriptions: dict[bytes, int] = {}
         self._unanswered: dict[str, dict[str, list[bytes]]] = {name: {} for name in _CHANNELS}
+        self._undelivered: list[tuple[float, str, list[bytes]]] = []
         self._endpoint = ""
         self._given: set[str] = set()
         """Ids of the requests that the kernel before the last exchange has received."""
@@ -65,6 +68,8 @@ class _Relay:
                 front.setsockopt(zmq.XPUB_VERBOSE, 1)
             else:
                 front.router_handover = 1
+            if name in _CHANNELS:
+                front.router_mandatory = 1
             front.setsockopt(zmq.USE_FD, listeners[name])
             front.bind(f"tcp://{ip}:{port}")
             self._fronts[name] = front
@@ -72,7 +77,8 @@ class _Relay:
     def run(self) -> None:
         """Forward until the first process of the kernel ends."""
         while True:
-            ready = self._wait(None)
+            ready = self._wait(20 if self._undelivered else None)
+            self._deliver()
             if self._channel.fileno() in ready:
                 self._obey()
                 continue
@@ -128,7 +134,22 @@ class _Relay:
             return
         if name != "stdin":
             self._unanswered[name].pop(_message_id(frames, _PARENT), None)
-        self._fronts[name].send_multipart([client, *frames])
+        self._undelivered.append((time.monotonic() + _RECONNECT_SECONDS, name, [client, *frames]))
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Send replies to clients in order; those to a client that is just connecting again wait."""
+        waiting, absent = [], set()
+        for limit, name, frames in self._undelivered:
+            try:
+                if (name, frames[0]) in absent:
+                    raise zmq.ZMQError(zmq.EHOSTUNREACH)
+                self._fronts[name].send_multipart(frames)
+            except zmq.ZMQError:
+                absent.add((name, frames[0]))
+                if time.monotonic() < limit:
+                    waiting.append((limit, name, frames))
+        self._undelivered = waiting
 
     def _publish(self, frames: list[bytes]) -> None:
         if len(frames) == 1:  # no message for clients
