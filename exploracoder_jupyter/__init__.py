@@ -49,13 +49,12 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register `%%explora`, `%explora` and `%%explored`. Called by `%load_ext exploracoder_jupyter`; idempotent."""
     from IPython.core.error import UsageError as PlainError  # is shown as a sentence, without a traceback
 
-    from exploracoder_jupyter.core.errors import MissingRequirement, refuse_unsupported_system
+    from exploracoder_jupyter.core.errors import MissingRequirement, refuse_old_python
 
     try:
-        refuse_unsupported_system()
+        refuse_old_python()
     except MissingRequirement as error:
         raise PlainError(str(error)) from None
-
     from exploracoder_jupyter.ipython_extension.magics import register
 
     register(shell)

@@ -215,8 +215,9 @@ def main() -> int:
     def handle_signal(_number: int, _frame: FrameType | None) -> None:
         engine.stop()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle_signal)
+    for name in ("SIGTERM", "SIGINT", "SIGBREAK"):  # the last is Windows's
+        if number := getattr(signal, name, None):
+            signal.signal(number, handle_signal)
     return engine.run()
 
 

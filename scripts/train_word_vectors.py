@@ -9,8 +9,8 @@ and first lines of docstrings in the installed packages; descriptions of Debian'
 `--without` names packages of which nothing is read, so that search can be measured on them.
 
 Takes half an hour on two processors, and needs torch and transformers besides the package. The `words.npz` in the
-package was made from all-MiniLM-L6-v2 (Apache-2.0, see docs/measured.md) with `vocabulary_of`, `train` and `write`, on
-texts that an earlier form of this script had collected and embedded in parts, not by one run of this command.
+package was made from all-MiniLM-L6-v2 (Apache-2.0, benchmarks/MEASUREMENTS.md), with `vocabulary_of`, `train`,
+`write`, on texts that an earlier form of this script had collected and embedded in parts, not by this command.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class CallLog:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and self.path.stat().st_size > _MAX_BYTES:
                 self.path.replace(self.path.with_suffix(".old.jsonl"))
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
             with os.fdopen(file, "a", encoding="utf-8") as log:
                 log.write(json.dumps(row, ensure_ascii=False) + "\n")
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from itertools import islice
+from pathlib import Path
 from typing import Final, cast
 
 import anyio
@@ -32,6 +33,7 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
 )
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.types import ApiDoc
 from exploracoder_jupyter.knowledge.task_libraries import TaskLibraries
 from exploracoder_jupyter.pipeline.prompting.observations import may_share_source
@@ -54,7 +56,8 @@ async def find_packages(query: str, k: int, kernel: str) -> Answer:
     """
     check_text(query, "query", MAX_QUERY)
     check_number(k, "k", 1, MAX_FOUND)
-    python = resolve(*await _layers(kernel)).sandbox.python
+    layers, _ = await _place(kernel, None)
+    python = resolve(*layers).sandbox.python
     where = ["--python", str(python)] if python else []
     answer = await _json_of_command("find", "--json", "-k", str(k), "--apis", str(_SHOWN_APIS), *where, "--", query)
     if "packages" not in answer:
@@ -76,7 +79,7 @@ async def _json_of_command(*words: str) -> Answer:
     It runs apart because it works for a minute in the worst case, in which the server must answer other calls.
     """
     command = [sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words]
-    async with await anyio.open_process(command, stderr=None, start_new_session=True) as process:
+    async with await anyio.open_process(command, stderr=None, **system.NEW_SESSION) as process:
         assert process.stdout
         try:
             async with anyio.create_task_group() as tasks:
@@ -97,14 +100,16 @@ async def _interrupt_late(process: anyio.abc.Process) -> None:
     process.send_signal(signal.SIGINT)
 
 
-async def search_apis(query: str, libraries: Sequence[str], k: int, kernel: str) -> Answer:
+async def search_apis(query: str, libraries: Sequence[str], k: int, kernel: str, workdir: Path | None = None) -> Answer:
     """Return the k APIs of the libraries that match a query best: path, signature, what it does.
 
-    Raises UsageError: an argument is not valid, or a library is not installed.
+    Libraries may lie in the folder of the kernel, or without a kernel in `workdir`. Raises UsageError: an argument is
+    not valid, or a library is not installed.
     """
     check_text(query, "query", MAX_QUERY)
     check_number(k, "k", 1, MAX_FOUND)
-    answer = await search(_checked(libraries), query, k, layers=await _layers(kernel))
+    layers, folder = await _place(kernel, workdir)
+    answer = await search(_checked(libraries), query, k, layers=layers, folder=folder)
     rows = cast("list[dict[str, JsonValue]]", answer["results"])
     fields = ("path", "kind", "signature", "description", "deprecated", "version")
     results: list[JsonValue] = [{name: row[name] for name in fields if row[name]} for row in rows]
@@ -114,11 +119,13 @@ async def search_apis(query: str, libraries: Sequence[str], k: int, kernel: str)
     return found
 
 
-async def read_api(paths: Sequence[str], *, source: bool, guides: bool, kernel: str) -> Answer:
+async def read_api(
+    paths: Sequence[str], *, source: bool, guides: bool, kernel: str, workdir: Path | None = None
+) -> Answer:
     """Return what is known of each API: signature, parameters, docstring, members, examples; its source on request.
 
-    Raises UsageError: a path is malformed, or its library is not installed. A path that does not exist is answered by
-    similar ones.
+    Libraries may lie in the folder of the kernel, or without a kernel in `workdir`. Raises UsageError: a path is
+    malformed, or its library is not installed. A path that does not exist is answered by similar ones.
     """
     if not 1 <= len(paths) <= MAX_NAMES:
         raise UsageError(f"From 1 to {MAX_NAMES} paths can be read at once.", remedy="Ask for the others afterwards.")
@@ -126,14 +133,15 @@ async def read_api(paths: Sequence[str], *, source: bool, guides: bool, kernel: 
         if len(path) > MAX_QUERY or not _PATH.fullmatch(path):
             raise UsageError(f"{path[:60]!r} is not a dotted path.", remedy='For example "networkx.Graph.add_edge".')
     libraries = [*dict.fromkeys(path.partition(".")[0] for path in paths)]
-    async with _opened(libraries, kernel) as library:
+    async with _opened(libraries, kernel, workdir) as library:
         return {"apis": [await _described(library, path, source=source, guides=guides) for path in paths]}
 
 
 @asynccontextmanager
-async def _opened(libraries: Sequence[str], kernel: str) -> AsyncIterator[TaskLibraries]:
+async def _opened(libraries: Sequence[str], kernel: str, workdir: Path | None) -> AsyncIterator[TaskLibraries]:
     async with AsyncExitStack() as stack:
-        opened = open_library(_checked(libraries), await _layers(kernel), lambda *_: None, lambda _: None)
+        layers, folder = await _place(kernel, workdir)
+        opened = open_library(_checked(libraries), layers, lambda *_: None, lambda _: None, folder)
         yield await stack.enter_async_context(opened)
 
 
@@ -146,12 +154,15 @@ def _checked(libraries: Sequence[str]) -> list[str]:
     return [*libraries]
 
 
-async def _layers(kernel: str) -> tuple[Layer, ...]:
-    """Return the settings that read libraries in the interpreter of this kernel; none for that of the settings."""
+async def _place(kernel: str, workdir: Path | None) -> tuple[tuple[Layer, ...], Path | None]:
+    """Return the settings that read libraries in the interpreter of this kernel, and its folder.
+
+    Without a kernel they are those of the user, and `workdir`.
+    """
     if not kernel:
-        return ()
+        return (), workdir
     offered = await ask_kernel((await find_kernel(kernel)).connection_file)
-    return ({"sandbox": {"python": offered.python, "kernel": None, "gateway": None}},)
+    return ({"sandbox": {"python": offered.python, "kernel": None, "gateway": None}},), offered.folder
 
 
 async def _described(library: TaskLibraries, path: str, *, source: bool, guides: bool) -> Answer:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exploracoder_jupyter.agent_tools import kernel_program
 from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels.agent import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
@@ -121,7 +122,7 @@ def _archive() -> Path:
     temporary = folder / f"{path.name}.{os.getpid()}"
     write_agent_archive(temporary)
     _add_files(temporary)
-    temporary.replace(path)
+    system.replace(temporary, path)
     return path
 
 

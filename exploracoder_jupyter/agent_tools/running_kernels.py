@@ -16,13 +16,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import anyio
-import httpx2
 from anyio import to_thread
 from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_core.paths import jupyter_runtime_dir
 
 from exploracoder_jupyter.agent_tools.tool_limits import Answer
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.http_client import httpx
 
 _SERVER_SECONDS: Final = 3.0
 _ANSWER_SECONDS: Final = 1.5
@@ -194,8 +194,8 @@ def _servers() -> Iterator[dict[str, Any]]:
 async def _sessions(server: dict[str, Any]) -> Sequence[Any]:
     """Return the sessions of a server; none if it does not answer."""
     headers = {"Authorization": f"token {server['token']}"} if server.get("token") else {}
-    async with httpx2.AsyncClient(trust_env=False, timeout=_SERVER_SECONDS, headers=headers) as client:
-        with suppress(httpx2.HTTPError, ValueError):
+    async with httpx.AsyncClient(trust_env=False, timeout=_SERVER_SECONDS, headers=headers) as client:
+        with suppress(httpx.HTTPError, ValueError):
             answer = await client.get(f"{str(server['url']).rstrip('/')}/api/sessions")
             found = answer.json() if answer.status_code == 200 else []
             return found if isinstance(found, list) else []

@@ -29,6 +29,7 @@ from exploracoder_jupyter.core.errors import ExploraError, InternalError, to_exp
 
 if TYPE_CHECKING:
     from exploracoder_jupyter.agent_tools.exploration_tools import ExplorationTools
+    from exploracoder_jupyter.agent_tools.tries_notebook import TriesNotebook
     from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
 
 INSTRUCTIONS: Final = (
@@ -85,6 +86,7 @@ class Workbench:
     tasks: TaskGroup
     workdir: Path
     log: CallLog
+    tries: TriesNotebook | None = None
 
     @cached_property
     def trying(self) -> TryingTools:
@@ -92,7 +94,7 @@ class Workbench:
         from exploracoder_jupyter.agent_tools.sibling_hosts import SiblingHosts
         from exploracoder_jupyter.agent_tools.trying_tools import TryingTools
 
-        return TryingTools(SiblingHosts(self.tasks), self.workdir)
+        return TryingTools(SiblingHosts(self.tasks), self.workdir, self.tries)
 
     @cached_property
     def exploring(self) -> ExplorationTools:
@@ -103,14 +105,17 @@ class Workbench:
 
 
 @asynccontextmanager
-async def open_tools(workdir: Path, *, log: CallLog | None = None) -> AsyncIterator[Any]:
+async def open_tools(
+    workdir: Path, *, log: CallLog | None = None, tries: TriesNotebook | None = None
+) -> AsyncIterator[Any]:
     """Open a server with all tools; what they have started ends when the block is left.
 
-    Fresh kernels and traces are in `workdir`. Raises MissingRequirement: the package mcp is not installed.
+    Fresh kernels and traces are in `workdir`; `tries` gets what is tried. Raises MissingRequirement: the package mcp is
+    not installed.
     """
     async with anyio.create_task_group() as tasks:
         try:
-            yield build_server(Workbench(tasks, workdir, log or CallLog(calls_path())))
+            yield build_server(Workbench(tasks, workdir, log or CallLog(calls_path()), tries))
         finally:
             tasks.cancel_scope.cancel()
 
@@ -118,13 +123,13 @@ async def open_tools(workdir: Path, *, log: CallLog | None = None) -> AsyncItera
 def build_server(bench: Workbench) -> Any:
     """Return the server. Raises MissingRequirement: the package mcp is not installed."""
     server = protocol_sdk.new_server("exploracoder", INSTRUCTIONS)
-    _add_library_tools(server, bench.log)
+    _add_library_tools(server, bench.log, bench.workdir)
     _add_kernel_tools(server, bench)
     _add_exploration_tools(server, bench)
     return server
 
 
-def _add_library_tools(server: Any, log: CallLog) -> None:
+def _add_library_tools(server: Any, log: CallLog, workdir: Path) -> None:
     async def find_packages_tool(
         query: Annotated[str, Field(max_length=tool_limits.MAX_QUERY, description="what a package is to do, in words")],
         k: Annotated[int, Field(ge=1, le=MAX_FOUND)] = 5,
@@ -144,7 +149,7 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
     ) -> str:
         from exploracoder_jupyter.agent_tools.library_tools import search_apis
 
-        return fitting_json(await search_apis(query, libraries, k, kernel), max_tokens)
+        return fitting_json(await search_apis(query, libraries, k, kernel, workdir), max_tokens)
 
     async def read_api_tool(
         paths: Annotated[
@@ -158,7 +163,8 @@ def _add_library_tools(server: Any, log: CallLog) -> None:
     ) -> str:
         from exploracoder_jupyter.agent_tools.library_tools import read_api
 
-        return fitting_json(await read_api(paths, source=source, guides=guides, kernel=kernel), max_tokens)
+        answer = await read_api(paths, source=source, guides=guides, kernel=kernel, workdir=workdir)
+        return fitting_json(answer, max_tokens)
 
     _add(
         server,

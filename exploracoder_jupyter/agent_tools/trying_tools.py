@@ -22,6 +22,7 @@ from exploracoder_jupyter.agent_tools.tool_limits import (
     Answer,
     check_number,
 )
+from exploracoder_jupyter.agent_tools.tries_notebook import TriesNotebook
 from exploracoder_jupyter.agent_tools.variant_trials import (
     Trial,
     Variant,
@@ -66,6 +67,8 @@ class TryingTools:
     hosts: SiblingHosts
     workdir: Path
     """Where fresh kernels start."""
+    tries: TriesNotebook | None = None
+    """Shows the user what was tried."""
     _limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(MAX_CALLS))
 
     async def list_kernels(self) -> Answer:
@@ -96,6 +99,8 @@ class TryingTools:
         name = kernel if kernel == FRESH else (await find_kernel(kernel)).id
         async with self._limiter:
             answer, trials = await self._try(name, planned, checking, timeout, settings)
+            if self.tries and (fault := self.tries.add(name, str(answer["starts_from"]), check, trials)):
+                answer["trace"] = fault
         return answer, shown_images(trials, images) if settings.endpoint.share == "values" else []
 
     async def _try(

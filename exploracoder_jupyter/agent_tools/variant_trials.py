@@ -30,7 +30,8 @@ _VARIANT: Final = Subtask("1", "Variant")
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _MAX_IMAGE: Final = 1_400_000
 """Characters of base64: about a megabyte."""
-_MAX_REPORT: Final = 4 * MOST_CHARACTERS
+_MAX_REPORT: Final = 100_000
+"""Characters that an answer has at most of one variant, before the client's own limit cuts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +221,23 @@ def _encoded_images(observation: Observation) -> Iterator[str]:
             yield "".join(encoded.split())
 
 
+def _with_all_printed(observation: Observation) -> Observation:
+    """Return the observation with its whole text where nothing but printing gave it, of which a prompt shows a part.
+
+    An agent that prints a long text wants to read it, and limits the answer itself.
+    """
+    outputs = observation.outputs
+    if not outputs or any((one.get("output_type"), one.get("name")) != ("stream", "stdout") for one in outputs):
+        return observation
+    printed = "".join(str(one.get("text", "")) for one in outputs)
+    return replace(observation, text=printed) if len(printed) > len(observation.text) else observation
+
+
 def plain_trial(trial: Trial, sharing: Sharing) -> Answer:
     """Convert a trial to JSON, with what may be shared of its results."""
-    seen = redact_experience(trial.experience, sharing).observation
+    seen = redact_experience(
+        replace(trial, observation=_with_all_printed(trial.observation)).experience, sharing
+    ).observation
     answer: Answer = {
         "label": trial.variant.label,
         "state": trial.reference or None,

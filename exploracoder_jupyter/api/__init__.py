@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exploracoder_jupyter.core.errors import refuse_unsupported_system
 from exploracoder_jupyter.core.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Exploration", "TriedCode", "aexplore", "explore", "find", "load_trace", "search"]
 
-refuse_unsupported_system()
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_getattr(

@@ -60,7 +60,8 @@ def explore(
             selects the tests as pytest does (a string, or several), or `test_command` is a shell command that tests.
         target: what is written in the repository: `"src/shop/cart.py::Cart"`.
         check: Python assertions, `input -> output` pairs, a doctest, or the path of a pytest file. Without one,
-            a solution is at most `"unchecked"`, unless generated inputs are asked for with `tests=True`.
+            a solution is `"solved"` only by an example with its result in the task, or by the model's judgement on
+            inputs that it generates (`tests=True`), and `"unchecked"` otherwise.
         setup: code that makes the variables of which the task speaks; runs first, and is not part of the solution.
         name: the name of the function that the solution is to define.
         variables: values that experiments may use; they receive copies.

@@ -9,6 +9,7 @@ that includes the remedy; `--debug` shows its traceback.
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import traceback
@@ -20,7 +21,6 @@ from exploracoder_jupyter.core.errors import (
     ExploraError,
     InternalError,
     ReplyError,
-    refuse_unsupported_system,
     to_explora_error,
 )
 from exploracoder_jupyter.core.messages import terminal_wording
@@ -47,8 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _execute(arguments: list[str]) -> int:
-    refuse_unsupported_system()
-
+    if sys.platform == "win32":  # a process of its own group gets this event, not Ctrl+C
+        signal.signal(signal.SIGBREAK, signal.default_int_handler)
+        for stream in (sys.stdout, sys.stderr):  # pipes and files; a console has all characters
+            if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+                stream.reconfigure(encoding="utf-8")
     from exploracoder_jupyter.cli import completion
     from exploracoder_jupyter.cli.argument_parser import build_parser
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import signal
+import sys
 from pathlib import Path
 
 from exploracoder_jupyter.cli.output import print_json, print_note, print_result
+from exploracoder_jupyter.core.errors import MissingRequirement
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +27,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Fork, print the connection file, and wait. Returns the exit status: 1 if the fork ended by itself."""
     import anyio
 
+    if not sys.platform.startswith("linux"):
+        raise MissingRequirement("Kernels can be forked on Linux only.")
     return anyio.run(_serve, Path(arguments.kernel), not arguments.open, arguments.json)
 
 

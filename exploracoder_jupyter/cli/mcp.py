@@ -27,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"with --http: what clients send, at least {_LEAST_TOKEN} characters; else one is made",
     )
     parser.add_argument("--workdir", metavar="FOLDER", help="where fresh kernels start and traces are written")
+    parser.add_argument(
+        "--trace", metavar="FILE.ipynb", help="write each variant that is tried, with its outputs, to this new notebook"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -46,17 +49,23 @@ def execute(arguments: argparse.Namespace) -> int:
     workdir = Path(arguments.workdir or ".").absolute()
     if not workdir.is_dir():
         raise UsageError(f"{workdir} is not a folder.", remedy="Give the folder of your project with --workdir.")
+    trace = Path(arguments.trace).absolute() if arguments.trace else None
     import anyio
 
     token = arguments.token or secrets.token_urlsafe(24)
-    return anyio.run(_serve, arguments.http, workdir, token, arguments.json)
+    return anyio.run(_serve, arguments.http, workdir, trace, token, arguments.json)
 
 
-async def _serve(port: int | None, workdir: Path, token: str, as_json: bool) -> int:
+async def _serve(port: int | None, workdir: Path, trace: Path | None, token: str, as_json: bool) -> int:
     from exploracoder_jupyter.agent_tools import protocol_sdk
     from exploracoder_jupyter.agent_tools.tool_server import open_tools
 
-    async with open_tools(workdir) as server:
+    tries = None
+    if trace is not None:
+        from exploracoder_jupyter.agent_tools.tries_notebook import TriesNotebook
+
+        tries = TriesNotebook.create(trace)
+    async with open_tools(workdir, tries=tries) as server:
         if port is None:
             await protocol_sdk.serve_streams(server)
         else:

@@ -8,7 +8,6 @@ error, with the results up to then; 1 otherwise.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from exploracoder_jupyter.core.configuration.options import (
     validate_resume_options,
 )
 from exploracoder_jupyter.core.errors import InternalError, UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.task import read_code, read_task
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if not sys.stderr.isatty():  # the live view has shown it
             print_note(f"Cost: {describe_usage(found.state)}.")
         if found.status == "stopped" and found.trace:
-            print_note(f"To continue: jupyter explora run --resume {shlex.quote(str(found.trace))}")
+            print_note(f"To continue: jupyter explora run --resume {system.quote(str(found.trace))}")
     return exit_status(found.summary, checked=order.task.check is not None)
 
 

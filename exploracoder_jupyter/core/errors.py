@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 _MAX_DESCRIPTION = 300
+_OLDEST_PYTHON = (3, 11)
 
 
 class ExploraError(Exception):
@@ -76,13 +77,11 @@ class BranchingChanged(KernelError):
     """
 
 
-def refuse_unsupported_system() -> None:
-    """Raise MissingRequirement on Windows. Called before the imports that fail there."""
-    if sys.platform == "win32":
-        raise MissingRequirement(
-            "exploracoder_jupyter does not run on Windows itself.",
-            remedy="Install it, with Jupyter, in the Windows Subsystem for Linux (WSL 2): `wsl --install` sets it up.",
-        )
+def refuse_old_python() -> None:
+    """Raise MissingRequirement in an older Python. Called before the imports that fail there."""
+    if sys.version_info[:2] < _OLDEST_PYTHON:
+        oldest, here = (".".join(map(str, version)) for version in (_OLDEST_PYTHON, sys.version_info[:2]))
+        raise MissingRequirement(f"exploracoder_jupyter needs Python {oldest} or newer, and this is Python {here}.")
 
 
 def unwrap_group(error: BaseException) -> BaseException:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
-
 from exploracoder_jupyter.core.configuration.sections import Formulation
 from exploracoder_jupyter.core.messages import describe_cost, plural
 from exploracoder_jupyter.core.types import (
@@ -35,6 +33,7 @@ from exploracoder_jupyter.core.types import (
     Usage,
     Verdict,
 )
+from exploracoder_jupyter.core.validation import Field, JsonValue, TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,5 +344,5 @@ def dump(record: Record) -> str:
 
 
 def load(line: str | bytes) -> Record:
-    """Parse a line written by `dump`. Raises pydantic.ValidationError."""
+    """Parse a line written by `dump`. Raises ValidationError."""
     return _records().validate_json(line)

@@ -1,6 +1,4 @@
-"""Files that several processes share: written atomically, locked, or kept as a SQLite database that is safe to
-lose.
-"""
+"""Files that several processes share: written atomically, or kept as a SQLite database that is safe to lose."""
 
 from __future__ import annotations
 
@@ -13,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from typing import TypeVar
+
+from exploracoder_jupyter.core.platforms import system
 
 # Writes a file atomically, so that a reader always finds a complete one.
 
@@ -32,34 +32,10 @@ def write_atomic(path: Path, content: bytes, *, mode: int = 0o666) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        system.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-# Locks on open files, which the operating system releases when their process ends, however it ends.
-
-
-def try_lock(file: int, *, shared: bool = False) -> bool:
-    """Lock an open file, without waiting, until the last copy of the descriptor is closed. Returns whether it is.
-
-    Other processes may have `shared` locks at the same time. Raises OSError or ImportError where there are no locks.
-    """
-    import fcntl  # not available on Windows
-
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def lock(file: int) -> None:
-    """Lock an open file; wait until no other process has a lock on it. Raises as `try_lock` does."""
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 # A SQLite database shared between processes whose content cannot be recreated, so no file is ever discarded.

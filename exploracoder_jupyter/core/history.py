@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import sqlite3
 import time
 from collections.abc import Collection, Sequence
@@ -14,13 +13,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
-
 from exploracoder_jupyter.core.configuration.sections import OFFLINE
 from exploracoder_jupyter.core.files import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
 from exploracoder_jupyter.core.messages import describe_cost, one_line, plural
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.types import LibraryInfo, Outcome
+from exploracoder_jupyter.core.validation import TypeAdapter, ValidationError
 
 # Reads a run's summary from the beginning or end of its trace file: fast, however many records the trace holds.
 #
@@ -206,7 +205,7 @@ class PastRun:
     @property
     def resumable(self) -> str:
         """The option that resumes the run; empty if it is finished or has no trace or journal left."""
-        return f"--resume {shlex.quote(self.trace)}" if self.trace and self.unfinished and not self.gone else ""
+        return f"--resume {system.quote(self.trace)}" if self.trace and self.unfinished and not self.gone else ""
 
     @property
     def _outcome_in_trace(self) -> str:

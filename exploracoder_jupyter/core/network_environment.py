@@ -19,7 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 from exploracoder_jupyter.core.errors import UsageError
 
 if TYPE_CHECKING:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
 _CERTIFICATES: Final = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 """Variables of OpenSSL with certificates to trust in place of the system's; the first one wins."""
@@ -34,7 +34,7 @@ class EnvironmentProxy:
 
     variable: str
     """The variable that names it, for messages."""
-    url: httpx2.URL
+    url: httpx.URL
     """May contain a password."""
 
 
@@ -90,15 +90,15 @@ def _name_of(kind: str) -> str:
     return f"the environment variable {name}" if name else "the settings of this system"
 
 
-def _parse_proxy(address: str, variable: str) -> httpx2.URL:
-    import httpx2
+def _parse_proxy(address: str, variable: str) -> httpx.URL:
+    from exploracoder_jupyter.core.http_client import httpx
 
     try:
         parts = urlsplit(address if "://" in address else f"http://{address}")
         scheme = _SOCKS.get(parts.scheme, parts.scheme)
-        url = httpx2.URL(parts._replace(scheme=scheme).geturl())
+        url = httpx.URL(parts._replace(scheme=scheme).geturl())
         is_valid = bool(parts.hostname) and parts.port != 0 and not re.search(r"\s", address)
-    except (ValueError, httpx2.InvalidURL):
+    except (ValueError, httpx.InvalidURL):
         is_valid = False
     if not is_valid:
         raise UsageError(f"The proxy in {variable} is not a valid address.", remedy=_REMEDY)

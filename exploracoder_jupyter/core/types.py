@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import JsonValue
+from exploracoder_jupyter.core.validation import JsonValue
 
 Output = dict[str, JsonValue]
 """One output in nbformat's format (`output_type` and its fields), plain JSON."""

@@ -127,7 +127,9 @@ async def aevaluate(
     await _validate(request)
     replies = request.replies
     if replies is None or replies.asks_model:
-        settings = await with_resolved_model(request.settings, read_secrets())
+        settings = await with_resolved_model(
+            request.settings, read_secrets(base_url=request.settings.endpoint.base_url)
+        )
     else:
         recorded = ReplyRecording(ReplyArchive(replies.folder), "", asks_model=False)
         settings = with_recorded_model(request.settings, recorded)

@@ -18,7 +18,7 @@ from typing import Any, Self
 import anyio
 import psutil
 
-from exploracoder_jupyter.core.errors import InternalError
+from exploracoder_jupyter.core.errors import InternalError, MissingRequirement
 from exploracoder_jupyter.evaluation.records import ResultsWriter
 from exploracoder_jupyter.evaluation.results import UnitResult
 from exploracoder_jupyter.evaluation.scheduling import MOST_ATTEMPTS, UnitExecution, UnitQueue, fault_result
@@ -84,7 +84,10 @@ class _Worker:
 
     @classmethod
     async def start(cls, execution: UnitExecution) -> Self:
-        """Start a worker and wait until it is ready; InternalError if it ends before that, several times."""
+        """Start a worker and wait until it is ready; InternalError if it ends before that, several
+        times; MissingRequirement on Windows."""
+        if sys.platform == "win32":  # it passes the worker a socket, which Windows cannot
+            raise MissingRequirement("Benchmarks do not run on Windows.", remedy="Use WSL 2.")
         for _ in range(MOST_ATTEMPTS):
             ours, theirs = socket.socketpair()
             with theirs, (execution.folder / LOG).open("ab") as log:

@@ -160,7 +160,9 @@ class ResultsWriter:
         (folder / FOLDER).mkdir(parents=True, exist_ok=True)
         name = f"{time.time_ns():020d}-{platform.node()}-{os.getpid()}-{token_hex(4)}.jsonl"
         self.path = folder / FOLDER / name
-        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        self._file = os.open(
+            self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666
+        )
         self._is_torn = False
 
     def append(self, result: UnitResult) -> None:

@@ -17,7 +17,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 import anyio
 
 from exploracoder_jupyter.core.errors import EndpointError, format_error
-from exploracoder_jupyter.core.files import lock, try_lock
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.evaluation.results import UnitResult
 from exploracoder_jupyter.evaluation.units import Unit
 from exploracoder_jupyter.llm.recorded import ReplyArchive, ReplyRecording
@@ -277,10 +277,11 @@ class LocalRateLimit(RateLimit):
     def _update(self, change: Change) -> float:
         file = self._open("times.json")
         try:
-            lock(file)
+            system.lock(file)
             wait, times = change(self._clock(), _read_times(file))
             os.ftruncate(file, 0)
-            os.pwrite(file, json.dumps(times).encode(), 0)
+            os.lseek(file, 0, os.SEEK_SET)
+            os.write(file, json.dumps(times).encode())
             return wait
         finally:
             os.close(file)
@@ -288,18 +289,19 @@ class LocalRateLimit(RateLimit):
     def _lock_slot(self, slots: int) -> int | None:
         for number in range(slots):
             file = self._open(f"{number}.lock")
-            if try_lock(file):
+            if system.try_lock(file):
                 return file
             os.close(file)
         return None
 
     def _open(self, name: str) -> int:
-        return os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return os.open(self._folder / name, os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _read_times(file: int) -> RequestTimes:
+    os.lseek(file, 0, os.SEEK_SET)
     try:
-        return RequestTimes(*map(float, json.loads(os.pread(file, 1000, 0))))
+        return RequestTimes(*map(float, json.loads(os.read(file, 1000))))
     except (ValueError, TypeError):  # new, or its writer was killed
         return RequestTimes()
 

@@ -255,7 +255,8 @@ async def _query_writer(
     from exploracoder_jupyter.finetuning.annotation import ask_queries
     from exploracoder_jupyter.runs.factories import choose_model, model_notices, with_resolved_model
 
-    settings, keys = resolve(*request.layers), read_secrets()
+    settings = resolve(*request.layers)
+    keys = read_secrets(base_url=settings.endpoint.base_url)
     async with AsyncExitStack() as stack:
         settings = await with_resolved_model(settings, keys)
         if model_notices(settings, keys):

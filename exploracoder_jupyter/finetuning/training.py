@@ -221,7 +221,7 @@ def _train(
     record = request.out / "loss_before.json"
     try:
         if not record.exists():
-            record.write_text(json.dumps(trainer.evaluate()["eval_loss"]))
+            record.write_text(json.dumps(trainer.evaluate()["eval_loss"]), encoding="utf-8")
         trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     except Exception as error:
         if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):
@@ -238,7 +238,7 @@ def _train(
         )
     losses = [entry["eval_loss"] for entry in trainer.state.log_history if "eval_loss" in entry]
     after = trainer.state.best_metric if trainer.state.best_metric is not None else losses[-1]
-    return json.loads(record.read_text()), float(after), int(trainer.state.global_step)
+    return json.loads(record.read_text(encoding="utf-8")), float(after), int(trainer.state.global_step)
 
 
 def _trainer(

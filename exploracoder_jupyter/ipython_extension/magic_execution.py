@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from IPython.core.interactiveshell import InteractiveShell
-from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.configuration.settings import Settings
@@ -27,6 +26,7 @@ from exploracoder_jupyter.core.messages import did_you_mean, one_line
 from exploracoder_jupyter.core.required_libraries import check_libraries, check_trace_folder
 from exploracoder_jupyter.core.run_state.run_wording import cost, headline
 from exploracoder_jupyter.core.types import UserVariable
+from exploracoder_jupyter.core.validation import ValidationError
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_controls import Controls
 from exploracoder_jupyter.ipython_extension.browser.page_requests import (
@@ -375,7 +375,7 @@ class Commands:
         return headline(run.state)
 
     def _change_repository(self, action: Literal["apply", "undo"], argument: str) -> str:
-        python = resolve(self._configured(), path=config_path()).sandbox.engine_python
+        python = self._engine_python()
         if trace := argument.strip("\"'"):
             return change_repository(action, trace, engine_python=python)
         run = next((run for run in reversed(self.runs.explored()) if run.state.patch), None)
@@ -421,7 +421,10 @@ class Commands:
         run = self.runs.last(having="trace")
         if run is None or run.state.trace is None:
             raise UsageError("There is no trace yet.", remedy="See %explora status.")
-        return f"Written: {export_trace(Path(run.state.trace), argument)}"
+        return f"Written: {export_trace(Path(run.state.trace), argument, engine_python=self._engine_python())}"
+
+    def _engine_python(self) -> str | None:
+        return resolve(self._configured(), path=config_path()).sandbox.engine_python
 
     def _clean(self, argument: str) -> str:
         if argument not in ("", "--keep-solution"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from exploracoder_jupyter.core.configuration.options import (
     validate_resume_options,
 )
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.task import read_code
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def parse_magic_cell(line: str, cell: str) -> tuple[Call, str]:
 def parse_magic_line(line: str) -> Call:
     """Parse the line alone."""
     try:
-        words = shlex.split(line)
+        words = system.split_words(line)
     except ValueError as error:
         raise UsageError(f"The %%explora line cannot be read: {error}.", remedy="Close every quote.") from error
     given = _parser().parse_args(words)

@@ -60,6 +60,8 @@ def show_recorded(shell: InteractiveShell) -> bool:
         messages = None if outputs is None else [_message(output) for output in _sanitized(outputs)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # the file is missing or not a notebook
         return False
+    except ImportError:  # the environment of this kernel does not have the sanitizer's libraries
+        return False
     for kind, content in messages or ():
         kernel = shell.kernel  # type: ignore[attr-defined]
         kernel.send_response(kernel.iopub_socket, kind, content)

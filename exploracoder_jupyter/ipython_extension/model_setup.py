@@ -5,7 +5,6 @@ The process reads the key itself; this kernel never has it.
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from IPython.core.error import StdinNotImplementedError
 from exploracoder_jupyter.core.configuration.options import OptionParser
 from exploracoder_jupyter.core.configuration.sources import Layer, config_path, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.ipython_extension.running.engine import run_command
 
 _CHOOSE = "Choose one with %explora setup --model NAME."
@@ -52,7 +52,7 @@ def _parse(line: str) -> Namespace:
     parser.add_argument("--model")
     parser.add_argument("--yes", action="store_true")
     try:
-        return parser.parse_args(shlex.split(line))
+        return parser.parse_args(system.split_words(line))
     except ValueError as error:
         raise UsageError("The %explora setup line cannot be read.", remedy="Close every quote.") from error
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from exploracoder_jupyter.core import plugins
+from exploracoder_jupyter.core.configuration.providers import KEY_VARIABLES
 from exploracoder_jupyter.core.configuration.sources import (
-    KEY_VARIABLES,
     SETTING_VARIABLES,
     Layer,
     config_path,
     configured_path,
+    key_variable,
     read_secrets,
     resolve,
     snippets_path,
@@ -48,7 +49,8 @@ def explain(configured: Layer, environ: Mapping[str, str] | None = None) -> str:
         f"Code that ran is stored for later tasks in {snippets_path()}; manage it with `jupyter explora snippets`.",
         "Settings of the next run:",
     ]
-    settings = asdict(resolve(configured, path=config_path(), environ=environ))
+    found = resolve(configured, path=config_path(), environ=environ)
+    settings = asdict(replace(found, endpoint=found.endpoint.with_hidden_headers()))
     lines += [
         f"  {section}.{name} = {mask_address(str(value))}"
         for section, values in settings.items()
@@ -68,7 +70,8 @@ def _model_lines(configured: Layer, environ: Mapping[str, str]) -> list[str]:
     else:
         address = mask_address(endpoint.base_url or "the default OpenAI endpoint")
         model = f"Model: {endpoint.model or 'not named'} at {address}"
-    key = next((f"taken from the environment variable {name}" for name in KEY_VARIABLES if environ.get(name)), "")
+    variable = key_variable(endpoint.base_url, environ)
+    key = f"taken from the environment variable {variable}" if variable else ""
     if not key and read_secrets(config_path(), environ={}).api_key:
         key = "taken from that file"
     return [

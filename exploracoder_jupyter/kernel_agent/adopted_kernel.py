@@ -21,7 +21,7 @@ import zlib
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_decoding
-from exploracoder_jupyter.kernel_agent.confinement import file_copies, linux_calls, resource_limits
+from exploracoder_jupyter.kernel_agent.confinement import file_copies, resource_limits
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 _CHUNK_BYTES = 1 << 20
@@ -46,7 +46,9 @@ def adopt(shell: Any, folder: str, options: dict[str, Any]) -> None:
     tempfile.tempdir = None
     adopted = AdoptedKernel(folder, options["limits"])
     adopted.expect(options["seconds"])
-    if os.name == "posix":
+    if sys.platform.startswith("linux"):
+        from exploracoder_jupyter.kernel_agent.confinement import linux_calls
+
         linux_calls.adopt_orphans()
     resource_limits.apply(options["limits"])
     bounded_output.OutputLimits(options["output"]).install()

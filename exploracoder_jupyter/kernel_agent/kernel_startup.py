@@ -14,16 +14,19 @@ import sys
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent import variable_decoding
-from exploracoder_jupyter.kernel_agent.confinement import exit_with_starter, linux_calls
-from exploracoder_jupyter.kernel_agent.forking import kernel_fork
+from exploracoder_jupyter.kernel_agent.confinement import exit_with_starter
 from exploracoder_jupyter.kernel_agent.reporting import bounded_output, cell_report
 
 
 def serve(options: dict[str, Any], arguments: list[str]) -> None:
     """Run the kernel until it is shut down."""
     exit_with_starter.watch_starter()
-    if options.get("reap"):
+    if options.get("reap") and sys.platform.startswith("linux"):
+        from exploracoder_jupyter.kernel_agent.confinement import linux_calls
+
         linux_calls.adopt_orphans()
+    if options.get("forks"):
+        from exploracoder_jupyter.kernel_agent.forking import kernel_fork  # before the zip is gone
     del sys.path[0]  # the zip that this process was started from
     for name in [name for name in sys.modules if name.split(".")[0] == "exploracoder_jupyter"]:
         del sys.modules[name]

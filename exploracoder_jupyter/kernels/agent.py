@@ -8,7 +8,6 @@ import json
 import marshal
 import os
 import shlex
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -30,6 +29,7 @@ import anyio
 from exploracoder_jupyter import kernel_agent
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernel_agent.entry_points import PACKAGE, PREFIX, own_plugins
@@ -58,10 +58,13 @@ _MAX_HOME_ENTRIES: Final = 300
 _serial = count()
 
 
-def choose_inspector(sandbox: Sandbox) -> Inspect:
-    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any."""
+def choose_inspector(sandbox: Sandbox, *, workdir: Path | None = None) -> Inspect:
+    """Return an `Inspect` for the environment that siblings with these settings would have, without starting any.
+
+    On this machine it works in `workdir`, by default the working directory of the process.
+    """
     if not sandbox.gateway:
-        return local_inspector(sandbox)
+        return local_inspector(sandbox, workdir=workdir)
     # Imported late: it imports the kernel clients, which are seldom needed.
     from exploracoder_jupyter.kernels.remote.remote_siblings import remote_inspector
 
@@ -119,16 +122,16 @@ async def inspect(
         covered=launcher.files.covered,
         private=launcher.all_runs,
     )
-    theirs, ours = socket.socketpair()  # the program ends with this process: `confinement.exit_with_starter`
-    with (private / "log").open("wb") as log, theirs, ours:
+    theirs, ours = system.open_lifeline()  # the program ends with this process: `confinement.exit_with_starter`
+    with (private / "log").open("wb") as log, os.fdopen(theirs, "rb", 0), os.fdopen(ours, "wb", 0):
         try:
             process = await anyio.open_process(
                 launcher.command("confinement.exit_with_starter", [module, *arguments], view),
-                stdin=theirs.fileno(),
+                stdin=theirs,
                 stderr=log,
                 cwd=workdir,
                 env=launcher.environ(private),
-                start_new_session=True,
+                **system.NEW_SESSION,
             )
         except OSError as error:
             raise KernelError(f"{module} could not be started: {error}.") from error
@@ -138,7 +141,7 @@ async def inspect(
                 async for line in lines:
                     yield line
             if await process.wait() != 0:
-                lines_of_log = (private / "log").read_text(errors="replace").strip().splitlines()
+                lines_of_log = (private / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
                 why = lines_of_log[-1] if lines_of_log else "no reason was given."
                 raise KernelError(f"Reading the environment failed ({module}): {why}")
         finally:
@@ -272,7 +275,8 @@ def _read_import_paths(kernel: str, command: Sequence[str], *, kernels: bool) ->
         done = subprocess.run(
             [*command, "-c", _PROBE],
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=scale_limit(_PROBE_SECONDS),
             stdin=subprocess.DEVNULL,
             cwd=sys.prefix,

@@ -16,7 +16,6 @@ from anyio import to_thread
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement, unwrap_group
 from exploracoder_jupyter.kernels.agent import write_agent_archive
-from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings
 from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.remote.remote_siblings import RemoteSiblings
@@ -114,6 +113,8 @@ async def open_siblings(
         _require_isolation(sandbox, level, choice)
         state = choice.state
         if choice.fork:
+            from exploracoder_jupyter.kernels.branching.fork_siblings import ForkSiblings  # Linux only
+
             forks = ForkSiblings(
                 sandbox,
                 level,

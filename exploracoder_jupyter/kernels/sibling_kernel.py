@@ -33,7 +33,8 @@ from exploracoder_jupyter.kernels.sandbox.views import VisibleFiles
 from exploracoder_jupyter.text.characters import encodable, strip_ansi
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.kernels.processes.processes import ForkedProcess, SpawnedProcess
+    from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+    from exploracoder_jupyter.kernels.processes.processes import SpawnedProcess
 
 
 # One sibling kernel: runs code, is watched, and is ended with everything it started.
@@ -284,6 +285,7 @@ class Sibling(AnySibling):
 
     async def _send_interrupt(self) -> None:
         # Messages reach into a process namespace, signals do not.
+        await self.process.interrupt()
         with suppress(zmq.Again):
             self._client.control_channel.send(self._client.session.msg("interrupt_request"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -21,10 +22,11 @@ from anyio.abc import TaskGroup
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import ExploraError, KernelError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import Environment
 from exploracoder_jupyter.kernels.agent import inspect, read_interpreter_facts
-from exploracoder_jupyter.kernels.launcher import Launcher, remove_tree
+from exploracoder_jupyter.kernels.launcher import Launcher
 from exploracoder_jupyter.kernels.output_collector import OutputCollector
 from exploracoder_jupyter.kernels.processes.processes import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.sandbox.syscall_filter import NO_FILTER_NOTE, SyscallFilter
@@ -113,10 +115,11 @@ class LocalSiblings(Siblings):
     async def _describe_environment(
         self, isolation: str, filter: SyscallFilter | None, snapshot: Snapshot, branching: str
     ) -> Environment:
+        unfiltered = NO_FILTER_NOTE if filter is None and sys.platform.startswith("linux") else ""
         return Environment(
             **await self._read_facts(),
             kernel=self._launcher.interpreter.name,
-            isolation="; ".join(part for part in (isolation, "" if filter else NO_FILTER_NOTE, snapshot.note) if part),
+            isolation="; ".join(part for part in (isolation, unfiltered, snapshot.note) if part),
             branching=branching,
             state=self.state,
         )
@@ -160,7 +163,7 @@ class SiblingFactory:
             return await start_sibling(self._launch(folder), self.context)
         except BaseException as error:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(remove_tree, folder)
+                await to_thread.run_sync(system.remove_tree, folder)
             if isinstance(error, OSError):  # mostly a full disk
                 raise KernelError(f"A sibling kernel could not be started: {_reason(error)}.") from error
             raise
@@ -170,7 +173,7 @@ class SiblingFactory:
         with anyio.CancelScope(shield=True):
             await sibling.close()
             if sibling.process.folder is not None:
-                await to_thread.run_sync(remove_tree, sibling.process.folder)
+                await to_thread.run_sync(system.remove_tree, sibling.process.folder)
 
     def _prepare(self, folder: Path) -> None:
         make_private_folders(folder)

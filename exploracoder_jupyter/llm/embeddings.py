@@ -21,9 +21,10 @@ from exploracoder_jupyter.llm.endpoint.exchanges import Report, as_count, as_lis
 from exploracoder_jupyter.llm.endpoint.faults import Fault
 
 if TYPE_CHECKING:
-    import httpx2
     import numpy as np
     import numpy.typing as npt
+
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Dense vectors from an OpenAI-compatible endpoint.
@@ -47,7 +48,7 @@ class EndpointEmbedder(ConnectionUser):
         secrets: Secrets,
         *,
         report: Report | None = None,
-        http_client: httpx2.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
         if not endpoint.embedding_model:
             raise UsageError("No embedding model is set.", remedy="Set embedding_model in the configuration.")

@@ -206,7 +206,7 @@ class ReplyArchive:
             if self._file is None:
                 self.folder.mkdir(parents=True, exist_ok=True)
                 self._file = self.folder / f"{uuid4().hex}{_SUFFIX}"
-            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
             with os.fdopen(descriptor, "wb", buffering=0) as file:
                 if file.write(line) != len(line):  # a full disk: the rest of the line would become part of the next
                     self._file = None

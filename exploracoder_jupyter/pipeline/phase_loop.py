@@ -38,7 +38,7 @@ _TOKENS_PER_REQUEST: Final = 6_000
 _TOKENS_PER_TEST_CALL: Final = 5_000
 """Tokens of one request for test inputs, or for one judgement, with prompts of maximum length."""
 _TOKENS_PER_PROGRAM: Final = 4_000
-"""Prompt and completion tokens of one program or repair; 2,400 in the first problems measured (docs/measured.md)."""
+"""Prompt and completion tokens of one program or repair; 2,400 at first (benchmarks/MEASUREMENTS.md)."""
 
 
 def announce_programs(run: Run, requests: int) -> None:

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
-
+from exploracoder_jupyter.core.validation import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from exploracoder_jupyter.protocol.form_messages import FormAnswer, FormRequest
 
 EVENTS = "exploracoder_jupyter:events:v1"
@@ -477,7 +476,7 @@ _TO_KERNEL: TypeAdapter[ToKernel] = TypeAdapter(ToKernel)
 
 
 def parse_control(data: object) -> ToKernel:
-    """Parse a control received over the comm. Raises pydantic.ValidationError."""
+    """Parse a control received over the comm. Raises ValidationError."""
     return _TO_KERNEL.validate_python(data)
 
 

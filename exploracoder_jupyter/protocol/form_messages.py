@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from exploracoder_jupyter.core.validation import BaseModel, ConfigDict, SecretStr
 
 
 class _Message(BaseModel):

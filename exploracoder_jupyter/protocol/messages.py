@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
-
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.types import UserVariable
+from exploracoder_jupyter.core.validation import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter
 from exploracoder_jupyter.protocol.browser_messages import CellChange
 
 # What the user may ask of a run in progress, besides stopping it.
@@ -276,10 +275,10 @@ def encode(message: ToEngine | FromEngine) -> str:
 
 
 def decode_to_engine(line: str) -> ToEngine:
-    """Parse a line from the kernel. Raises pydantic.ValidationError."""
+    """Parse a line from the kernel. Raises ValidationError."""
     return _TO_ENGINE.validate_json(line)
 
 
 def decode_from_engine(line: str) -> FromEngine:
-    """Parse a line from the engine. Raises pydantic.ValidationError."""
+    """Parse a line from the engine. Raises ValidationError."""
     return _FROM_ENGINE.validate_json(line)

@@ -33,9 +33,10 @@ from traitlets import Bool, Dict, Unicode
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import KernelError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.kernels.branching.forker import PORTS, Forker, ForkRequestBuilder, host_path
-from exploracoder_jupyter.kernels.launcher import open_launcher, remove_tree, short_temporary_folder
-from exploracoder_jupyter.kernels.processes.processes import ForkedProcess
+from exploracoder_jupyter.kernels.launcher import open_launcher
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel, find_level
 from exploracoder_jupyter.kernels.sandbox.working_directory import Snapshot
 from exploracoder_jupyter.kernels.sibling_kernel import open_context
@@ -130,7 +131,9 @@ class ForkServer:
     """The isolation level of the last fork."""
     fork: ForkedProcess | None = None
     """The process of the last fork."""
-    _folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="xfork-", dir=short_temporary_folder())))
+    _folder: Path = field(
+        default_factory=lambda: Path(tempfile.mkdtemp(prefix="xfork-", dir=system.short_temporary_folder()))
+    )
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     @property
@@ -191,7 +194,7 @@ class ForkServer:
     async def close(self) -> None:
         """End the fork and remove the address."""
         await self.end()
-        remove_tree(self._folder)
+        system.remove_tree(self._folder)
 
     def _link_sockets(self, target: str) -> None:
         """Point the address at these sockets."""
@@ -200,7 +203,7 @@ class ForkServer:
             with suppress(FileNotFoundError):
                 link.unlink()
             link.symlink_to(f"{target}-{port}")
-        self.connection_file.write_text(json.dumps(self.connection, indent=2))
+        self.connection_file.write_text(json.dumps(self.connection, indent=2), encoding="utf-8")
 
 
 async def _end_and_release(process: ForkedProcess) -> None:

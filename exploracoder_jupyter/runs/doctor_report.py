@@ -53,7 +53,7 @@ async def _diagnose_endpoint(settings: Settings, problems: Problems) -> str:
         return f"none configured: the embedded model `{OFFLINE}` is used; `jupyter explora setup` configures another"
     if plugin := model_plugin(settings.endpoint):
         return f"not used: the model `{plugin.name}` of {plugin.origin} is used"
-    found = await probe(settings.endpoint, read_secrets())
+    found = await probe(settings.endpoint, read_secrets(base_url=settings.endpoint.base_url))
     if found.remedy:
         remedy = f"{found.remedy} Or let `jupyter explora setup` find another model."
         problems.append({"what": found.sentence, "remedy": remedy})

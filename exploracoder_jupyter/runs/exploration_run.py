@@ -95,7 +95,7 @@ async def run(
     """
     steering = steering or RunSteering()
     settings = with_recorded_model(validate_order(order), order.replies)
-    keys = read_secrets()
+    keys = read_secrets(base_url=settings.endpoint.base_url)
     hidden = secret_strings(settings.endpoint, keys)
     view = CellView(order.cell, settings.view.show, settings.view.cells)
     notify = _combine_listeners(listen, view, cells if order.cell else None, solution)

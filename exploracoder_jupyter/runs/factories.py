@@ -24,7 +24,7 @@ from exploracoder_jupyter.core.errors import EndpointError, ExploraError, Missin
 from exploracoder_jupyter.core.events import Event, Notice
 from exploracoder_jupyter.core.messages import choose_wording
 from exploracoder_jupyter.core.required_libraries import check_libraries, is_checked_here
-from exploracoder_jupyter.core.secrets.secret_names import replaceable_values
+from exploracoder_jupyter.core.secrets.secret_names import header_secrets, replaceable_values
 from exploracoder_jupyter.kernel_agent.entry_points import Plugin, registered
 from exploracoder_jupyter.kernels import gateway_token
 from exploracoder_jupyter.kernels.agent import local_inspector
@@ -245,24 +245,24 @@ async def with_resolved_model(settings: Settings, keys: Secrets) -> Settings:
 
 
 def recordable_settings(settings: Settings) -> dict[str, JsonValue]:
-    """Return the settings as recorded in the trace, without secrets in the endpoint's address."""
+    """Return the settings as recorded in the trace, without secrets in the endpoint's address or headers."""
     endpoint = settings.endpoint
     if endpoint.base_url:
         endpoint = replace(endpoint, base_url=redact_address(endpoint.base_url))
-    return as_json(replace(settings, endpoint=endpoint))
+    return as_json(replace(settings, endpoint=endpoint.with_hidden_headers()))
 
 
 def secret_strings(endpoint: Endpoint, keys: Secrets) -> list[str]:
     """Return all strings to redact.
 
     These are the keys and the token, the password and query values of the endpoint's address, and the secrets in
-    environment variables.
+    its headers and in environment variables.
     """
     parts = urlsplit(endpoint.base_url or "")
     credentials = (keys.api_key, gateway_token())
     found = [*(secret.get_secret_value() for secret in credentials if secret), parts.password, web_key()]
-    query = secret_query_values(endpoint.base_url)
-    return list(dict.fromkeys(text for text in (*found, *query, *replaceable_values(os.environ)) if text))
+    sent = (*secret_query_values(endpoint.base_url), *header_secrets(endpoint.headers))
+    return list(dict.fromkeys(text for text in (*found, *sent, *replaceable_values(os.environ)) if text))
 
 
 def exploration_settings(settings: Settings, layers: Sequence[Layer]) -> Exploration:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from exploracoder_jupyter.core.configuration.settings import Settings
 
 AHEAD = 1.3
-"""How many times the score of the second a package must have to be taken without a model (docs/measured.md)."""
+"""Least ratio of its score to the second for a package to be taken without a model (benchmarks/MEASUREMENTS.md)."""
 _CANDIDATES = 6
 _APIS = 4
 _MAX_TASK = 2000
@@ -101,7 +101,7 @@ def choose_library(
         return _best_if_ahead(found)
     advance(f"Asking {settings.endpoint.model or 'the model'} which library suits the task", 0, 0)
     with start_blocking_portal(name="library-choice") as portal:  # an event loop may be running here
-        answer = portal.call(_ask, task, found, settings, read_secrets(), model)
+        answer = portal.call(_ask, task, found, settings, read_secrets(base_url=settings.endpoint.base_url), model)
     chosen, why = parse_choice(answer, found)
     return (
         _choice(chosen, found, f"as the model chose: {why}" if why else "as the model chose")

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -46,11 +47,15 @@ async def search(
     *,
     layers: Sequence[Layer] = (),
     progress: Advance = lambda what, done, total: None,
+    folder: Path | None = None,
 ) -> Row:
-    """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it."""
+    """Return the k APIs nearest to the query, and what was searched, as `search --json` prints it.
+
+    Libraries may lie in `folder`, by default the working directory of the process.
+    """
     start = time.monotonic()
     notices: list[JsonValue] = []
-    async with open_library(libraries, layers, progress, notices.append) as library:
+    async with open_library(libraries, layers, progress, notices.append, folder) as library:
         results = [_row(found, library) for found in await library.search(query, k)]
         return {
             "query": query,
@@ -64,9 +69,16 @@ async def search(
 
 @asynccontextmanager
 async def open_library(
-    libraries: Sequence[str], layers: Sequence[Layer], advance: Advance, say: Callable[[str], None]
+    libraries: Sequence[str],
+    layers: Sequence[Layer],
+    advance: Advance,
+    say: Callable[[str], None],
+    folder: Path | None = None,
 ) -> AsyncIterator[TaskLibraries]:
-    """Open the libraries for searches; `say` is called with each message for the user, one sentence each."""
+    """Open the libraries for searches; `say` is called with each message for the user, one sentence each.
+
+    They may lie in `folder`, by default the working directory of the process.
+    """
 
     def emit(event: Event) -> None:
         if isinstance(event, Notice):
@@ -79,11 +91,12 @@ async def open_library(
         yield await open_knowledge(
             libraries,
             settings,
-            read_secrets(),
-            inspect=choose_inspector(settings.sandbox),
+            read_secrets(base_url=settings.endpoint.base_url),
+            inspect=choose_inspector(settings.sandbox, workdir=folder),
             advance=advance,
             emit=emit,
             stack=stack,
+            folder=folder,
         )
 
 

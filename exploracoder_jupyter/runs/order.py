@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.events import Record, RunStarted
-from exploracoder_jupyter.core.files import try_lock
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.process_id import ProcessId
 from exploracoder_jupyter.core.run_state import RunState, fold_all
 from exploracoder_jupyter.core.task import find_set_up
@@ -268,12 +268,12 @@ def _reason(path: Path) -> UsageError | None:
 #
 # The operating system releases the lock when the process ends, however it ends, so the file of a killed run blocks
 # no other run. The file names the process that has the lock, and is removed at the end of the run. Where such locks
-# are not available, as on some file systems and on Windows, no run is refused.
+# are not available, as on some file systems, no run is refused.
 
 PATIENCE = 6.0
 """Seconds to wait for a run that was just stopped, e.g. because its kernel was restarted."""
 _PAUSE = 0.1
-_OPEN_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN_FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 """Of any lockfile: in a shared folder, somebody may put a link or a named pipe in its place."""
 _MAX_BYTES = 10_000
 """Maximum number of bytes read from a lockfile."""
@@ -306,7 +306,7 @@ class TraceLock:
         self._path = _lock_path(trace)
         self._file: int | None = None
         end = time.monotonic() + PATIENCE
-        with suppress(OSError, ImportError):
+        with suppress(OSError):
             while not self._try_acquire():
                 if time.monotonic() >= end:
                     raise _active_error(trace, remedy="Wait until it ends, stop it, or name another path with --out.")
@@ -319,12 +319,15 @@ class TraceLock:
             with suppress(OSError):
                 self._path.unlink()  # before unlocking, so that the next run creates a new file
             os.close(file)
+            with suppress(OSError):  # Windows removes no open file, and refuses to remove what another run has opened
+                if os.name == "nt":
+                    self._path.unlink()
 
     def _try_acquire(self) -> bool:
         """Try to acquire the lock. The lock on a file that was removed after opening does not count."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
         try:
-            if not try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
+            if not system.try_lock(file) or not os.path.samestat(os.fstat(file), self._path.stat()):
                 return False
             with suppress(OSError):  # a full disk does not matter: the lock itself needs no space
                 os.ftruncate(file, 0)
@@ -355,8 +358,8 @@ def is_active(trace: Path) -> bool:
     """Whether the run of this trace (a notebook or a journal) is still active."""
     try:
         with open(_lock_path(trace), "rb", opener=_open_safely) as file:
-            return not try_lock(file.fileno(), shared=True)
-    except (OSError, ImportError):  # no lockfile, or locks are not supported
+            return not system.try_lock(file.fileno(), shared=True)
+    except OSError:  # no lockfile, or locks are not supported
         return False
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from shlex import quote
 
 from pydantic import JsonValue
 
@@ -18,6 +17,7 @@ from exploracoder_jupyter.core.configuration.sections import Sharing
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.sources import Layer
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.trace.redaction import local_homes
 
 _LESS_STRICT_SHARING: dict[Sharing, tuple[Sharing, ...]] = {
@@ -39,7 +39,7 @@ def refuse_escalation(recorded: Layer, now: Settings, *, address_allowed: bool =
     """
     # also for an endpoint on this machine, where any program may listen
     address = recorded.get("endpoint", {}).get("base_url")
-    option = f"--base-url {quote(address)}" if isinstance(address, str) and not address_allowed else ""
+    option = f"--base-url {system.quote(address)}" if isinstance(address, str) and not address_allowed else ""
     flags = " ".join(filter(None, [option, *_needed_options(recorded, now)]))
     if option and flags == option:
         raise UsageError(
@@ -75,7 +75,7 @@ def changed_interpreters(recorded: Layer, now: Settings) -> Iterator[str]:
             continue
         if not _is_current_interpreter(name, value, now):
             path = f"{Path.home()}{value[1:]}" if value.startswith("~/") else value
-            yield f"--{name} {quote(path)}"
+            yield f"--{name} {system.quote(path)}"
 
 
 def _looser_settings(sandbox: dict[str, JsonValue], now: Settings) -> Iterator[str]:
@@ -106,11 +106,11 @@ def _needed_options(recorded: Layer, now: Settings) -> Iterator[str]:
     sandbox = recorded.get("sandbox", {})
     gateway = sandbox.get("gateway")
     if isinstance(gateway, str) and gateway != now.sandbox.gateway:
-        yield f"--gateway {quote(gateway)}"
+        yield f"--gateway {system.quote(gateway)}"
     if sandbox.get("network") and not now.sandbox.network:
         yield "--network"
     for path in _added_read_paths(sandbox, now):
-        yield f"--allow-read {quote(path)}"
+        yield f"--allow-read {system.quote(path)}"
     yield from changed_interpreters(recorded, now)
     retrieval = recorded.get("retrieval", {})
     web, place = retrieval.get("web"), retrieval.get("web_address")
@@ -118,14 +118,14 @@ def _needed_options(recorded: Layer, now: Settings) -> Iterator[str]:
         place is None or _same_path(str(place), now.retrieval.web_address)
     )
     if (web or place) and web != "off" and not unchanged:
-        yield f"--web {quote(str(place or web))}"
+        yield f"--web {system.quote(str(place or web))}"
     folder = retrieval.get("embedding_folder")
     if isinstance(folder, str) and not _same_path(folder, now.retrieval.embedding_folder):
-        yield f"--embedding-folder {quote(folder)}"
+        yield f"--embedding-folder {system.quote(folder)}"
     docs = retrieval.get("docs")
     for path in map(str, docs if isinstance(docs, list) else ()):
         if not any(_same_path(path, one) for one in now.retrieval.docs):
-            yield f"--docs {quote(path)}"
+            yield f"--docs {system.quote(path)}"
     if retrieval.get("workspace") and not now.retrieval.workspace:
         yield "--workspace"
 

@@ -72,7 +72,7 @@ async def _search_index(run: Run, query: str) -> tuple[ApiDoc, ...]:
 # All of a small library is listed, a line for each API, those that the task's words find in full. Of a larger one
 # the first request shows nothing: a model that knows it writes the program, another one names what it wants to look
 # up, and gets that. A program that fails brings the documentation of what it called. The measurements behind this
-# are in docs/measured.md, "What a program needs".
+# are in benchmarks/MEASUREMENTS.md, "What a program needs".
 
 _NAMED: Final = 20
 """Most APIs for the names that a model wants to look up."""

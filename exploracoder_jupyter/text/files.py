@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from exploracoder_jupyter.core.python_code import parse_valid_python
 from exploracoder_jupyter.core.secrets.secret_names import is_credential_stem
@@ -274,9 +273,9 @@ def _is_excluded(entry: os.DirEntry[str], path: str, is_folder: bool, known: Seq
 
 def parse_gitignore(text: str) -> GitIgnoreSpec:
     """Parse a `.gitignore`; invalid lines are skipped."""
-    patterns: list[GitIgnoreSpecPattern] = []
+    patterns = [*GitIgnoreSpec.from_lines(()).patterns]
     with warnings.catch_warnings(action="ignore"):  # `re` warns of some that it compiles
         for line in text.splitlines():
             with suppress(ValueError, re.error):
-                patterns.append(GitIgnoreSpecPattern(line))
+                patterns += GitIgnoreSpec.from_lines([line]).patterns  # the class of a pattern differs by version
     return GitIgnoreSpec(patterns)

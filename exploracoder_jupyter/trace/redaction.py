@@ -21,6 +21,7 @@ from typing import Final, Literal, get_origin, get_type_hints
 from exploracoder_jupyter.core.events import Record, load
 from exploracoder_jupyter.core.secrets.redaction import SecretRedactor
 from exploracoder_jupyter.core.secrets.secret_patterns import BREAKS, REDACTED
+from exploracoder_jupyter.core.types import Output
 
 # Redacts paths of home folders, which identify people: `/home/me/data.csv` becomes `~/data.csv`.
 #
@@ -185,6 +186,10 @@ class Redactor:
     def record(self, record: Record) -> Record:
         """Redact a record. `events.dump` can always write the result."""
         return map_record(record, self.text)
+
+    def outputs(self, outputs: Iterable[Output]) -> list[Output]:
+        """Redact outputs that no record contains."""
+        return json.loads(json.dumps(_RecordMapper(self.text).value([*outputs], 0)))  # type: ignore[no-any-return]
 
 
 def map_record(record: Record, change: Callable[[str], str]) -> Record:

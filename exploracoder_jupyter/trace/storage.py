@@ -332,7 +332,7 @@ class Journal:
         self._file: int | None = None
         self._identity: os.stat_result | None = None
         try:
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o600)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
             self._identity = os.fstat(self._file)
         except OSError as error:
             self._set_problem(error)

@@ -17,9 +17,9 @@ from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
 import anyio
-import httpx2
 
 from exploracoder_jupyter.core.files import SqliteStore
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.core.network_environment import certificates
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
 from exploracoder_jupyter.core.version import __version__
@@ -245,18 +245,18 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
         self,
         *,
         rate_limiter: RateLimiter | None = None,
-        transport: httpx2.AsyncBaseTransport | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
         resolve: Resolver = resolve_host,
     ) -> None:
         self.rate_limiter = rate_limiter or RateLimiter()
         self._resolve = resolve
-        self._client = httpx2.AsyncClient(
+        self._client = httpx.AsyncClient(
             transport=transport,
             headers={"User-Agent": f"{AGENT}/{__version__}"},
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             timeout=_IDLE_SECONDS,
             # Hosts on one IP address must not share a connection that was verified for one of them.
-            limits=httpx2.Limits(max_keepalive_connections=0),
+            limits=httpx.Limits(max_keepalive_connections=0),
             follow_redirects=False,
             trust_env=False,  # a proxy would resolve names again, unchecked
             verify=certificates("https://"),
@@ -279,7 +279,7 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 return await self._follow(address, types, trusted, check)
         except TimeoutError as error:
             raise WebError(f"{_host(address)} took too long to respond.") from error
-        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
             raise WebError(f"{_host(address)} could not be reached ({type(error).__name__}).") from error
 
     async def _follow(self, address: str, types: Collection[str], trusted: str, check: AddressCheck | None) -> Response:
@@ -303,8 +303,8 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
                 await response.aclose()
         raise WebError(f"{_host(address)} redirected too many times.")
 
-    async def _send(self, address: str, addresses: list[str]) -> httpx2.Response:
-        url = httpx2.URL(address)
+    async def _send(self, address: str, addresses: list[str]) -> httpx.Response:
+        url = httpx.URL(address)
         if not addresses:
             return await self._client.send(self._client.build_request("GET", url), stream=True)
         while True:
@@ -316,11 +316,11 @@ class HttpClient(AbstractAsyncContextManager["HttpClient"]):
             )
             try:
                 return await self._client.send(request, stream=True)
-            except httpx2.ConnectError:
+            except httpx.ConnectError:
                 if not addresses:
                     raise
 
-    async def _read_response(self, address: str, response: httpx2.Response, types: Collection[str]) -> Response:
+    async def _read_response(self, address: str, response: httpx.Response, types: Collection[str]) -> Response:
         host = _host(address)
         if response.status_code in _BUSY_STATUSES:
             self.rate_limiter.block(host)

@@ -24,6 +24,10 @@ WANTED = {
 """What a recorded solution must give whose task has no check; here what figure 3 of CoCoST shows."""
 
 
+AT_ONCE = {"7-unseen-library-recorded"}
+"""Recorded runs that ended with their first program."""
+
+
 @pytest.fixture(scope="module")
 def examples():
     spec = importlib.util.spec_from_file_location("examples_script", ROOT / "scripts" / "rerun_examples.py")
@@ -62,10 +66,11 @@ def test_recorded_solutions_still_pass_their_checks(path, tmp_path):
     candidates = [cell.copy() for cell in notebook.cells if cell.source.startswith("%%explored")]
     check = notebook.metadata.exploracoder_jupyter.task.get("check") or WANTED[path.stem]
     shutil.copytree(LIBRARY, tmp_path / LIBRARY.name)
+    shutil.copy(ROOT / "examples" / "harbour.csv", tmp_path)
     notebook.cells.append(nbformat.v4.new_code_cell(check))
     NotebookClient(notebook, timeout=round(patience(120)), resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert [cell for cell in notebook.cells if cell.source.startswith("%%explored")] == candidates
-    assert candidates
+    assert candidates or path.stem in AT_ONCE
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -74,7 +74,7 @@ class Server:
 
 
 @contextmanager
-def serve(kind, folder):
+def serve(kind, folder, *options):
     """A server of this kind with its own home below the folder."""
     home = folder / "home"
     temporary = folder / "tmp"
@@ -86,7 +86,7 @@ def serve(kind, folder):
         environ["KG_ENV_PROCESS_WHITELIST"] = "TMPDIR,HOME"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, *SERVERS[kind](port, folder)],
+            [sys.executable, *SERVERS[kind](port, folder), *options],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

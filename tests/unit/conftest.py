@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.configuration.sources import KEY_VARIABLES, SETTING_VARIABLES
+from exploracoder_jupyter.core.configuration.sources import ALL_KEY_VARIABLES, SETTING_VARIABLES
 from exploracoder_jupyter.kernel_agent import entry_points
 from exploracoder_jupyter.kernel_agent.summaries import summarizer
 
@@ -57,7 +57,7 @@ def _no_failing_heuristic(request, caplog):
 @pytest.fixture
 def config(tmp_path, monkeypatch):
     """A config file that does not exist yet, and no settings in variables."""
-    for name in (*KEY_VARIABLES, *SETTING_VARIABLES):
+    for name in (*ALL_KEY_VARIABLES, *SETTING_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     path = tmp_path / "deep" / "config.toml"
     monkeypatch.setenv("EXPLORACODER_CONFIG", str(path))

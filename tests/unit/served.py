@@ -2,10 +2,9 @@
 
 import json
 
-import httpx2
-
 from exploracoder_jupyter.core.configuration.sections import Endpoint
 from exploracoder_jupyter.core.configuration.sources import Secrets
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.core.types import Message, Sampling
 from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from exploracoder_jupyter.pipeline.ports import ModelRequest
@@ -25,13 +24,13 @@ def model(answer, *, key=KEY, requests=None, **settings):
         return answer(body) if request.url.path.endswith("/chat/completions") else models(request)
 
     settings = {"model": "m", "base_url": URL, "retries": 0, **settings}
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     return OpenAIModel(Endpoint(**settings), Secrets(api_key=key), http_client=client)
 
 
 def models(request):
     assert request.url.path.endswith("/models")
-    return httpx2.Response(200, json={"data": [{"id": "small"}, {"id": "large"}]})
+    return httpx.Response(200, json={"data": [{"id": "small"}, {"id": "large"}]})
 
 
 def ask(n=1, schema=None, text="What?", **sampling):
@@ -54,7 +53,7 @@ def whole(*texts, finish="stop", usage=(10, 5), **message):
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
     if usage:
         body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
-    return httpx2.Response(200, json=body)
+    return httpx.Response(200, json=body)
 
 
 def delta(index=0, content=None, finish=None, **more):
@@ -66,7 +65,7 @@ def counted(prompt, completion):
     return {"choices": [], "usage": usage}
 
 
-class Events(httpx2.AsyncByteStream):
+class Events(httpx.AsyncByteStream):
     """A stream of server-sent events; an exception among them breaks it off, an async function is waited for."""
 
     def __init__(self, events):
@@ -84,10 +83,10 @@ class Events(httpx2.AsyncByteStream):
 
 
 def streamed(*events, end="[DONE]"):
-    return httpx2.Response(
+    return httpx.Response(
         200, headers={"content-type": "text/event-stream"}, stream=Events([*events, *([end] if end else [])])
     )
 
 
 def refusal(status, message="no", **more):
-    return httpx2.Response(status, json={"error": {"message": message, **more}}, headers={"retry-after-ms": "1"})
+    return httpx.Response(status, json={"error": {"message": message, **more}}, headers={"retry-after-ms": "1"})

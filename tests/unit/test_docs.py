@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import importlib.util
 import json
 import re
 import shlex
@@ -37,14 +36,6 @@ def _commands():
     return sorted(
         {re.split(" [>&|]", line.split("jupyter explora ", 1)[1])[0] for line in lines if "jupyter explora " in line}
     )
-
-
-def test_the_table_of_settings_is_current():
-    spec = importlib.util.spec_from_file_location("settings_page", ROOT / "scripts" / "settings_table.py")
-    settings = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(settings)
-    text = settings.PAGE.read_text(encoding="utf-8")
-    assert settings.page(text) == text, "run `python scripts/settings_table.py`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -93,7 +84,7 @@ def test_the_options_that_the_pages_mention_exist(capsys):
         with pytest.raises(SystemExit):
             build_parser().parse_args([command, "--help"])
     known = re.findall(r"--[a-z-]+", capsys.readouterr().out + help_text() + ExploraMagics.command.__doc__)
-    pages = [page for page in PAGES if page.name not in ("CONTRIBUTING.md", "measured.md")]
+    pages = [page for page in PAGES if page.name not in ("CONTRIBUTING.md",)]
     code = "\n".join(found for page in pages for found in re.findall("`[^`\n]+`", page.read_text(encoding="utf-8")))
     mentioned = re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)
     assert {*mentioned} - {*known} == {"--config-dir", "--output"}  # of jupyter and nbconvert
@@ -106,11 +97,6 @@ def test_the_pages_have_commands():
 @pytest.mark.parametrize("command", _commands())
 def test_the_commands_of_the_pages_can_be_typed(command):
     build_parser().parse_args(shlex.split(command, comments=True))
-
-
-@pytest.mark.parametrize("command", ["run", "index", "search", "snippets", "doctor", "export"])
-def test_the_readme_names_every_command(command):
-    assert any(f"jupyter explora {command}" in block for block in _blocks(ROOT / "README.md", "text"))
 
 
 def test_the_architecture_page_shows_every_part():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from exploracoder_jupyter.core.configuration.setting_annotations import Kind, Op
 from exploracoder_jupyter.core.configuration.settings import SettingField, setting_fields
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.messages import did_you_mean
+from exploracoder_jupyter.core.platforms import system
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -113,7 +113,14 @@ _MAX_VALUE_LINES = 200
 _MAGIC: tuple[Place, ...] = ("magic",)
 
 _OTHER_OPTIONS = (
-    Option("use", "variables of this kernel that experiments may see", "names", "NAME", places=_MAGIC),
+    Option(
+        "use",
+        "variables of this kernel that the model learns about, besides those that the task names; in a fresh kernel, "
+        "experiments have copies of them",
+        "names",
+        "NAME",
+        places=_MAGIC,
+    ),
     Option("check", "what the solution must pass: a file, or Python such as `assert f(1) == 2`", metavar="TEST"),
     Option("setup", "code that makes the variables of which the task speaks: a file, or Python", metavar="CODE"),
     Option(
@@ -211,7 +218,7 @@ def split_call(line: str, cell: str) -> tuple[str, str]:
     for end in range(min(len(rows), _MAX_VALUE_LINES) + 1):
         call = f"{line}\n{''.join(rows[:end])}" if end else line
         with suppress(ValueError):
-            shlex.split(call)
+            system.split_words(call)
             return call, "".join(rows[end:])
     return line, cell
 

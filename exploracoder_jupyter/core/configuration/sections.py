@@ -1,7 +1,7 @@
 """The sections of the settings: the budget, the endpoint, the method, retrieval, siblings and views."""
 
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 from exploracoder_jupyter.core.configuration.setting_annotations import Option, Section, Setting
 
@@ -79,7 +79,7 @@ class Endpoint(Section):
     ] = None
     base_url: Annotated[
         str | None,
-        Setting("OpenAI-compatible endpoint", variables=("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL")),
+        Setting("OpenAI-compatible endpoint: a URL or a name", variables=("EXPLORACODER_BASE_URL", "OPENAI_BASE_URL")),
         Option(metavar="URL", reading=True),
     ] = None
     embedding_model: Annotated[
@@ -96,9 +96,20 @@ class Endpoint(Section):
     max_tokens: Annotated[
         int | None, Setting("maximum tokens of one reply that the endpoint is asked for; none: its own limit", ge=1)
     ] = None
+    headers: Annotated[
+        dict[str, str], Setting("headers of every request; their values are neither recorded nor shown")
+    ] = field(default_factory=dict)
+    extra_body: Annotated[
+        dict[str, Any],
+        Setting("what is added to the body of every chat request, such as `reasoning_effort`; it is recorded"),
+    ] = field(default_factory=dict)
     share: Annotated[
         Sharing, Setting("how much of the experiments' output is sent to the model's endpoint"), Option()
     ] = "values"
+
+    def with_hidden_headers(self) -> "Endpoint":
+        """Return the endpoint as it may be shown, without the values of its headers."""
+        return replace(self, headers=dict.fromkeys(self.headers, "[hidden]"))
 
 
 # Settings of the exploration method, its presets, and the names of strategies.
@@ -335,7 +346,9 @@ class Sandbox(Section):
         Option(metavar="URL", reading=True),
     ] = None
     engine_python: Annotated[
-        str | None, Setting("interpreter that runs the engine; none: the caller's"), Option(places=())
+        str | None,
+        Setting("interpreter that runs the engine; none: the caller's", variables=("EXPLORACODER_ENGINE_PYTHON",)),
+        Option(places=()),
     ] = None
 
 

@@ -36,8 +36,11 @@ class Setting:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Add the bounds to the schema that pydantic validates values with."""
-        bounds = {"ge": self.ge, "gt": self.gt, "le": self.le}
-        return {**handler(source), **{name: value for name, value in bounds.items() if value is not None}}
+        schema = handler(source)
+        bounds = {name: value for name in ("ge", "gt", "le") if (value := getattr(self, name)) is not None}
+        if schema["type"] == "nullable":  # bounds are those of the value that may be missing
+            return {**schema, "schema": {**schema["schema"], **bounds}}
+        return {**schema, **bounds}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path, user_config_path, user_state_path
-from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS
+from exploracoder_jupyter.core.configuration.providers import KEY_VARIABLES, PROVIDERS, key_variables
 from exploracoder_jupyter.core.configuration.sections import PRESETS, Exploration
 from exploracoder_jupyter.core.configuration.settings import Settings, setting_fields
 from exploracoder_jupyter.core.configuration.web_settings import WEB_KEY, expand_web_address, validate_web_address
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.files import write_atomic
 from exploracoder_jupyter.core.messages import choose_wording, did_you_mean
+from exploracoder_jupyter.core.validation import (
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+)
 
 # Reads and validates settings, once, at the entry points.
 #
@@ -29,8 +37,6 @@ from exploracoder_jupyter.core.messages import choose_wording, did_you_mean
 # the engine's process and never written, sent or displayed.
 
 _CONFIG = "EXPLORACODER_CONFIG"
-KEY_VARIABLES = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
-"""Environment variables that contain the key, strongest first."""
 _PLAIN_PHRASES = {
     "should be greater than or equal to": "must be at least",
     "should be less than or equal to": "must be at most",
@@ -41,7 +47,12 @@ _KEY = "api_key"
 _PREFIX = "EXPLORACODER_"
 SETTING_VARIABLES = tuple(name for row in setting_fields() for name in row.setting.variables)
 """Environment variables that set a setting."""
-VARIABLES = (*SETTING_VARIABLES, *KEY_VARIABLES, WEB_KEY, _CONFIG, f"{_PREFIX}GATEWAY_TOKEN")
+ALL_KEY_VARIABLES = (
+    *KEY_VARIABLES,
+    *(one.key_variable for one in PROVIDERS.values() if one.key_variable not in KEY_VARIABLES),
+)
+"""Environment variables that may contain a key."""
+VARIABLES = (*SETTING_VARIABLES, *ALL_KEY_VARIABLES, WEB_KEY, _CONFIG, f"{_PREFIX}GATEWAY_TOKEN")
 """Environment variables that are read."""
 _INTERNAL = (f"{_PREFIX}SIBLING", f"{_PREFIX}LIVE_PYTHON")
 """Environment variables set in this package's kernels and its tests."""
@@ -81,7 +92,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[tuple[st
     return [
         (
             f"The environment variable {name} is unknown and has no effect.",
-            f"{did_you_mean(name, VARIABLES)}See docs/configuration.md for the supported variables.",
+            f"{did_you_mean(name, VARIABLES)}Supported: {', '.join(VARIABLES)}.",
         )
         for name in unknown
     ]
@@ -130,11 +141,20 @@ def as_json(settings: Settings) -> dict[str, JsonValue]:
     return found
 
 
-def read_secrets(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Secrets:
-    """Read the API key from `EXPLORACODER_API_KEY` or `OPENAI_API_KEY`, else from the config file."""
+def read_secrets(
+    path: Path | None = None, environ: Mapping[str, str] | None = None, *, base_url: str | None = None
+) -> Secrets:
+    """Read the API key for this `base_url` from its environment variables, else from the config file."""
+    variable = key_variable(base_url, environ)
     environ = os.environ if environ is None else environ
-    key = next((environ[name] for name in KEY_VARIABLES if environ.get(name)), None) or _read_file(path)[1]
+    key = (environ[variable] if variable else None) or _read_file(path)[1]
     return Secrets(api_key=SecretStr(key) if key else None)
+
+
+def key_variable(base_url: str | None = None, environ: Mapping[str, str] | None = None) -> str:
+    """Return the environment variable from which the key for this `base_url` is taken; empty if none is set."""
+    environ = os.environ if environ is None else environ
+    return next((name for name in key_variables(base_url) if environ.get(name)), "")
 
 
 def _read_file(path: Path | None) -> tuple[dict[str, dict[str, JsonValue]], str | None]:
@@ -189,9 +209,9 @@ def _invalid_setting(error: ValidationError) -> UsageError:
     message = first["msg"].removeprefix("Input ").partition(", unable")[0]
     for phrase, plain in _PLAIN_PHRASES.items():
         message = message.replace(phrase, plain)
-    return UsageError(
-        f"The setting {option!r}{_flag_of(option)} {message}, not {first['input']!r}.", remedy=_see_help()
-    )
+    # a header may hold a key
+    given = "" if option.startswith("endpoint.headers") else f", not {first['input']!r}"
+    return UsageError(f"The setting {option!r}{_flag_of(option)} {message}{given}.", remedy=_see_help())
 
 
 def _flag_of(option: str) -> str:
@@ -227,7 +247,13 @@ def write_config(values: Mapping[str, Value], *, section: str = "") -> Path:
 
     The file is created if it does not exist. Only its owner can read it.
     """
-    import tomlkit  # needed only here
+    try:
+        import tomlkit  # needed only here
+    except ImportError:
+        raise UsageError(
+            f"The config file {config_path()} cannot be changed from this kernel, whose environment lacks tomlkit.",
+            remedy="Edit it yourself, use another kernel, or run `jupyter explora setup` in a terminal.",
+        ) from None
 
     path = config_path().resolve()  # the file itself where the path is a link
     try:
@@ -256,6 +282,7 @@ _RUN_SPECIFIC = {
     "view": {"out"},
     "sandbox": {"engine_python"},
     "history": {"keep", "days", "runs"},
+    "endpoint": {"headers"},
     "prices": {"currency", "models"},
 }
 """Settings that apply only to the recorded run."""

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import get_args
 from urllib.parse import urlsplit
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.configuration.sections import Web
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.secrets.secret_patterns import has_user_info
+from exploracoder_jupyter.core.validation import JsonValue
 
 WEB_KEY = "EXPLORACODER_WEB_KEY"
 """Environment variable whose value replaces `{key}` in an address: the address is recorded, the key never is."""

@@ -9,13 +9,12 @@ from dataclasses import replace
 from functools import reduce
 from typing import get_args
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core import events
 from exploracoder_jupyter.core.events import RunFinished
 from exploracoder_jupyter.core.run_state.run_wording import describe_activity
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, InputResult, InputRound, RunState, Section
 from exploracoder_jupyter.core.types import InventedInput, Outcome, Selection, Solution, Subtask, Usage, Verdict
+from exploracoder_jupyter.core.validation import JsonValue
 
 # Computes the state of a run as a pure fold over its records.
 #

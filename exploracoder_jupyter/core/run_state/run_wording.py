@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from exploracoder_jupyter.core import events
@@ -12,7 +14,7 @@ from exploracoder_jupyter.core.configuration.sections import EXPLORE, OFFLINE
 from exploracoder_jupyter.core.events import FilesKept
 from exploracoder_jupyter.core.messages import describe_tokens, describe_tries, one_line, plural
 from exploracoder_jupyter.core.run_state.state import SOLUTION, Attempt, RunState, Section
-from exploracoder_jupyter.core.types import Outcome
+from exploracoder_jupyter.core.types import Change, Outcome
 
 OUTCOMES: dict[Outcome, str] = {
     "solved": "Solved",
@@ -22,6 +24,9 @@ OUTCOMES: dict[Outcome, str] = {
 }
 _OUTCOME_WORDS = {"ok": "ran", "error": "failed", "timeout": "timed out", "check failed": "ran, but its check failed"}
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_SIZE = re.compile(r", (?:about )?[\d.,]+ (?:bytes?|[kMGT]i?B)\b")
+_PLAIN_TYPES = frozenset(("int", "float", "bool", "str", "complex", "NoneType"))
 _MAX_RESULTS = 6
 _MAX_RESULT_LINES = 5
 _MAX_NOTE = 160
@@ -96,23 +101,72 @@ def footer(state: RunState, now: float, *, in_page: bool = False, tries: bool = 
     return " · ".join(part for part in parts if part)
 
 
-def describe_results(state: RunState) -> str:
-    """Describe the variables that the task names as an unchecked solution left them, so that a person can check them.
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What a solution left in one variable that its task names."""
 
-    Empty for any other verdict: a check has looked at them, or there is nothing to look at.
+    name: str
+    value: str
+    """`= 5` of a plain value; of others what they are: `: 3 rows x 3 columns`."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    """Of a table: its header and its first rows, as text."""
+    lines: tuple[str, ...] = ()
+    """Of other values: what else is known of them."""
+
+
+def stored_results(state: RunState) -> list[StoredResult]:
+    """Return what the solution left in the variables that the task names; empty unless a solution ran.
+
+    Names in backticks are meant as names. Where a task has none, any of its words may be one.
     """
     attempt = state.solution_section.selected
-    if not (state.verdict and state.verdict.outcome == "unchecked" and attempt and attempt.observation):
-        return ""
-    named = {*_IDENTIFIER.findall(state.task.text)}
-    changes = [change for change in attempt.observation.changes if change.name in named and change.summary]
-    return "\n".join(f"{change.name}: {_first_lines(change.summary)}" for change in changes[:_MAX_RESULTS])
+    outcome = state.verdict.outcome if state.verdict else ""
+    if outcome not in ("solved", "unchecked") or not (attempt and attempt.observation):
+        return []
+    text = state.task.text
+    quoted = {name for span in _QUOTED.findall(text) for name in _IDENTIFIER.findall(span)}
+    changes = [change for change in attempt.observation.changes if change.summary]
+    named = [change for change in changes if change.name in quoted]
+    named = named or [change for change in changes if change.name in {*_IDENTIFIER.findall(text)}]
+    return [_stored(change) for change in named[:_MAX_RESULTS]]
 
 
-def _first_lines(summary: str) -> str:
-    lines = summary.splitlines()
-    kept = [cut(line) if place == 0 else f"  {cut(line)}" for place, line in enumerate(lines[:_MAX_RESULT_LINES])]
-    return "\n".join([*kept, *(["  ..."] if len(lines) > _MAX_RESULT_LINES else [])])
+def describe_results(state: RunState) -> str:
+    """Describe the variables that the task names as the solution left them, so that a person can check them."""
+    return "\n".join(_as_lines(result) for result in stored_results(state))
+
+
+def _stored(change: Change) -> StoredResult:
+    head, *lines = change.summary.splitlines()
+    kind, _, value = head.partition(": ")
+    if kind in _PLAIN_TYPES:
+        return StoredResult(change.name, f" = {cut(value)}")
+    value = _SIZE.sub("", value) or kind
+    rows = tuple(_table_rows(lines))
+    return StoredResult(change.name, f": {cut(value)}", rows, () if rows else tuple(line.strip() for line in lines))
+
+
+def _table_rows(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield header and rows of the table in a summary; nothing if it has none, or its cells cannot be told apart."""
+    start = next((place for place, line in enumerate(lines) if line.strip() in ("all rows:", "first rows:")), None)
+    if start is None:
+        return
+    indent = len(lines[start]) - len(lines[start].lstrip()) + 1
+    table = [line.strip() for line in takewhile(lambda line: line[:indent].isspace(), lines[start + 1 :])]
+    rows = [tuple(row.split(" | ")) for row in table[: _MAX_RESULT_LINES + 1]]
+    if rows and len(rows[-1]) < len(rows[0]) and rows[-1][-1].endswith("..."):
+        rows.pop()  # where the whole summary was cut
+    widest = max(map(len, rows), default=0)
+    width = min(map(len, rows), default=0)
+    # a long row is cut at its end; the columns that all rows have are left then
+    if all(len(row) == widest or row[-1].endswith(" characters]") for row in rows):
+        yield from (row[:width] for row in rows)
+
+
+def _as_lines(result: StoredResult) -> str:
+    shown = [*(" | ".join(row) for row in result.rows), *result.lines]
+    kept = [f"  {cut(line)}" for line in shown[: _MAX_RESULT_LINES + bool(result.rows)]]
+    return "\n".join([f"{result.name}{result.value}", *kept, *(["  ..."] if len(shown) > len(kept) else [])])
 
 
 def describe_files(kept: FilesKept | None) -> str:

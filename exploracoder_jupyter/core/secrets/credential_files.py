@@ -38,7 +38,7 @@ _READ: Final = frozenset([
 """Suffixes of files whose content decides."""
 _INSTALLED: Final = frozenset(["site-packages", "dist-packages", "node_modules"])
 _MAX_BYTES: Final = 64_000
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,9}-----")
 _PUBLIC_KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}(CERTIFICATE|PUBLIC KEY|PARAMETERS)")
 _SETTING: Final = re.compile(

@@ -24,6 +24,8 @@ _REPLACEABLE: Final = re.compile(r"(?=.*\d)(?!~?/)\S{12,}")
 """A value that is replaced wherever it occurs: no plain word, and no path of a file that contains the secret."""
 _REPLACEABLE_PASSWORD: Final = re.compile(r"(?=.*\d)\S{8,}")
 
+_MIN_HEADER_SECRET: Final = 8
+
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PASSWORDS: Final = ("password", "passwd", "passphrase")
 _TOKENS: Final = frozenset(["token", "secret", "credential", "credentials", "auth", "authorization", "cookie"])
@@ -56,6 +58,14 @@ def replaceable_values(environ: Mapping[str, str]) -> Iterator[str]:
         if is_secret_variable(name, value) and _REPLACEABLE.fullmatch(value):
             yield value
         yield from filter(_REPLACEABLE_PASSWORD.fullmatch, passwords_in_addresses(value))
+
+
+def header_secrets(headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield the secrets in HTTP headers: of `Bearer abc...` the last word, so that it is found alone too."""
+    for name, value in headers.items():
+        for word in value.split():
+            if len(word) >= _MIN_HEADER_SECRET and is_secret_variable(name, word):
+                yield word
 
 
 def is_credential(name: str, text: str) -> bool:

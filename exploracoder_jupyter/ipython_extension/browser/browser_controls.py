@@ -14,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ValidationError
-
 from exploracoder_jupyter.core.errors import ExploraError
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.validation import BaseModel, ValidationError
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.ipython_extension.browser.browser_comms import Answer, BrowserComms
 from exploracoder_jupyter.ipython_extension.browser.browser_run import LiveRun
@@ -205,20 +204,31 @@ class Controls:
                     return self._hand_over(run, message, reply)
                 _start_thread(message.request, reply, lambda: self._ask_owner(run, message, owner, reply))
             case browser_messages.ExportTrace():
-                _start_thread(message.request, reply, lambda: reply(_export(run, message.request)))
+                _start_thread(message.request, reply, lambda: reply(self._export(run, message.request)))
             case browser_messages.ChangeRepository():
                 _start_thread(message.request, reply, lambda: reply(self._change(run, message)))
             case _:
                 reply(browser_messages.Done(request=message.request, problem=apply_control(run, message)))
 
     def _change(self, run: Run, message: browser_messages.ChangeRepository) -> browser_messages.Done:
-        python = self._forms.engine_python() if self._forms else None
         try:
             return browser_messages.Done(
-                request=message.request, said=run.change_repository(message.action, engine_python=python)
+                request=message.request, said=run.change_repository(message.action, engine_python=self._engine_python())
             )
         except ExploraError as error:
             return browser_messages.Done(request=message.request, problem=str(error))
+
+    def _export(self, run: Run, request: int) -> browser_messages.Done:
+        if run.state.trace is None:
+            return browser_messages.Done(request=request, problem="There is no trace yet.")
+        try:
+            path = export_trace(Path(run.state.trace), "", engine_python=self._engine_python())
+        except (ExploraError, OSError) as error:
+            return browser_messages.Done(request=request, problem=str(error))
+        return browser_messages.Done(request=request, said=f"Written: {path}", link=run.live.link(path))
+
+    def _engine_python(self) -> str | None:
+        return self._forms.engine_python() if self._forms else None
 
     def _ask_owner(self, run: Run, sync: browser_messages.Sync, owner: str, reply: Reply) -> None:
         """Hand the run over, unless its owner confirms that it still shows it, or the owner has changed by now."""
@@ -232,16 +242,6 @@ class Controls:
             run.live.set_owner(sync.page)
         with run.live.paused_updates:
             reply(run.live.snapshot(sync.request))
-
-
-def _export(run: Run, request: int) -> browser_messages.Done:
-    if run.state.trace is None:
-        return browser_messages.Done(request=request, problem="There is no trace yet.")
-    try:
-        path = export_trace(Path(run.state.trace), "")
-    except (ExploraError, OSError) as error:
-        return browser_messages.Done(request=request, problem=str(error))
-    return browser_messages.Done(request=request, said=f"Written: {path}", link=run.live.link(path))
 
 
 def _start_thread(request: int, reply: Reply, work: Callable[[], None]) -> None:

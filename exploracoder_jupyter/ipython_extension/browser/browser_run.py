@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.messages import describe_cost, money
 from exploracoder_jupyter.core.run_state import Attempt, InputRound, RunState, Section
 from exploracoder_jupyter.core.run_state.run_wording import headline
 from exploracoder_jupyter.core.types import ApiDoc
+from exploracoder_jupyter.core.validation import JsonValue
 from exploracoder_jupyter.ipython_extension.jupyter_server import Reach
 from exploracoder_jupyter.ipython_extension.result_card.card import card_bundle
 from exploracoder_jupyter.protocol.browser_messages import (

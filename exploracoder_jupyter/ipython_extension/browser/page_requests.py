@@ -16,13 +16,14 @@ from urllib.parse import quote
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
+from exploracoder_jupyter.core.configuration.providers import KEY_VARIABLES
 from exploracoder_jupyter.core.configuration.settings import SettingField, Settings, setting_fields
 from exploracoder_jupyter.core.configuration.sources import (
-    KEY_VARIABLES,
     Layer,
     Value,
     config_path,
     history_path,
+    key_variable,
     read_secrets,
     resolve,
     write_config,
@@ -212,10 +213,10 @@ def view_settings(request: int, configured: Layer, problems: Mapping[str, str] |
     """Return the settings; `configured` is what `%config` has set."""
     path = config_path()
     try:
-        resolve(path=path)
+        found = resolve(path=path)
         without_file = resolve(path=path.parent / "no such file")
         content = tomllib.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {}
-        variable = next((name for name in KEY_VARIABLES if os.environ.get(name)), "")
+        variable = key_variable(found.endpoint.base_url)
         in_file = read_secrets(path, environ={}).api_key is not None
     except (ExploraError, OSError, ValueError) as error:
         return SettingsView(request=request, path=str(path), problem=str(error), problems=dict(problems or {}))
@@ -327,9 +328,9 @@ class FormRequests:
             case TryModel():
                 return try_model(message, self.engine_python())
 
-    def engine_python(self) -> str:
-        """Return the interpreter that runs the engine."""
-        return resolve(self._configured(), path=config_path()).sandbox.engine_python or sys.executable
+    def engine_python(self) -> str | None:
+        """Return the interpreter that is set for the engine."""
+        return resolve(self._configured(), path=config_path()).sandbox.engine_python
 
 
 def library_names(request: int, namespace: Mapping[str, object]) -> LibraryNames:
@@ -356,7 +357,7 @@ def _origin(value: object) -> Iterator[str]:
         yield root
 
 
-def find_models(message: FindModels, python: str) -> FoundModels:
+def find_models(message: FindModels, python: str | None) -> FoundModels:
     """Ask the endpoints which models they have."""
     try:
         found = _run_setup(message, python)["endpoints"]
@@ -366,7 +367,7 @@ def find_models(message: FindModels, python: str) -> FoundModels:
     return FoundModels(request=message.request, endpoints=endpoints)
 
 
-def try_model(message: TryModel, python: str) -> TriedModel:
+def try_model(message: TryModel, python: str | None) -> TriedModel:
     """Send a tiny request to the model."""
     try:
         tried = _run_setup(message, python, f"--model={message.model}", "--dry-run")["tried"]
@@ -375,7 +376,7 @@ def try_model(message: TryModel, python: str) -> TriedModel:
     return TriedModel(request=message.request, seconds=tried["seconds"])
 
 
-def _run_setup(message: FindModels | TryModel, python: str, *options: str) -> dict[str, Any]:
+def _run_setup(message: FindModels | TryModel, python: str | None, *options: str) -> dict[str, Any]:
     where = [f"--base-url={message.base_url}"] if message.base_url else []
     entered = message.key.get_secret_value().strip() if message.key else ""
     environ = {**os.environ, KEY_VARIABLES[0]: entered} if entered else None

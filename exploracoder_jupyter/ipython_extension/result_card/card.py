@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from exploracoder_jupyter.core.messages import describe_tries
 from exploracoder_jupyter.core.run_state import Attempt, RunState, Section, run_wording
 from exploracoder_jupyter.core.types import Output, SubtaskStatus
+from exploracoder_jupyter.core.validation import JsonValue
 from exploracoder_jupyter.ipython_extension.searching.search_results import highlight_diff, highlight_python
 from exploracoder_jupyter.text.characters import apply_carriage_returns, escape_html, strip_ansi, without_controls
 
@@ -26,7 +25,7 @@ _MAX_RICH = 400_000
 _IMAGES = ("image/png", "image/jpeg", "image/gif")
 _PRE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
-    "margin:4px 0;background:transparent;white-space:pre-wrap;overflow-wrap:anywhere"
+    "margin:4px 0;background:transparent;white-space:pre;overflow:auto;max-height:24em"
 )
 _SCROLLED = "overflow:auto;max-height:24em;margin:4px 0"
 
@@ -51,7 +50,7 @@ def outputs_as_html(outputs: Sequence[Output]) -> str:
             left -= len(rich)
             parts.append(rich)
         elif text.strip():
-            parts.append(f'<pre style="{_PRE}">{escape(_shorten(text.strip(chr(10)), _MAX_LINES))}</pre>')
+            parts.append(_pre(escape(_shorten(text.strip(chr(10)), _MAX_LINES)), _PRE, "Output"))
     return "".join(parts)
 
 
@@ -87,8 +86,13 @@ def _rich(output: Output, text: str) -> str:
 
 
 def _image(mime: str, content: str, text: str) -> str:
-    style = "display:block;max-width:100%;max-height:24em;margin:4px 0"
+    style = "display:block;max-width:min(100%, 480px);margin:4px 0"
     return f'<img src="data:{mime};base64,{escape(content)}" alt="{escape(text or "Figure")}" style="{style}">'
+
+
+def _pre(content: str, style: str, label: str) -> str:
+    """Return lines that scroll instead of wrapping, also by the keyboard."""
+    return f'<pre role="region" aria-label="{label}" tabindex="0" style="{style}">{content}</pre>'
 
 
 def _plain(text: str) -> str:
@@ -126,12 +130,12 @@ def card_text(state: RunState, now: float, hint: str, *, cells: bool, in_page: b
         rows = [_text_row(row, over=state.over) for row in state.shown_sections]
         blocks.append("\n".join([*(f"  {notice.text}" for notice in state.notices), *rows]))
     if state.over:
-        blocks += [state.patch or state.offered_solution or "", outputs_as_text(state.solution_outputs)]
-        blocks.append(run_wording.describe_results(state))
+        blocks += ["" if cells and not state.patch else state.patch or state.offered_solution or ""]
+        blocks += [run_wording.describe_results(state), outputs_as_text(state.solution_outputs)]
     elif attempt := run_wording.latest(state):
         seen = attempt.observation
         blocks.append(f"{run_wording.candidate_line(attempt)}\n{preview(seen.text) if seen and seen.ran else ''}")
-    blocks += ["\n".join(_facts(state, now, in_page=in_page, folder=folder)), hint]
+    blocks += ["\n".join(_facts(state, now, in_page=in_page, folder=folder, cells=cells)), hint]
     return without_controls("\n\n".join(block.strip("\n") for block in blocks if block.strip()))
 
 
@@ -144,8 +148,10 @@ def _text_head(state: RunState) -> str:
     )
 
 
-def _facts(state: RunState, now: float, *, in_page: bool = False, folder: Path | None = None) -> Iterator[str]:
-    yield run_wording.footer(state, now, in_page=in_page)
+def _facts(
+    state: RunState, now: float, *, in_page: bool = False, folder: Path | None = None, cells: bool = False
+) -> Iterator[str]:
+    yield run_wording.footer(state, now, in_page=in_page, tries=not (cells and state.over))
     if state.trace:
         yield f"Trace: {run_wording.trace_path(state, folder)}"
     if files := run_wording.describe_files(state.files):
@@ -184,8 +190,9 @@ _QUIET = "color:var(--jp-ui-font-color2, #666)"
 _CODE = (
     "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);"
     "border:1px solid var(--jp-border-color2, #bbb);background:var(--jp-layout-color0, transparent);"
-    "padding:6px;margin:6px 0;white-space:pre-wrap;overflow-wrap:anywhere"
+    "padding:6px;margin:6px 0;white-space:pre;overflow:auto;max-height:24em"
 )
+_CELL = "white-space:pre"
 _LIST = "list-style:none;margin:4px 0;padding:0"
 _MAX_CANDIDATES = 8
 """How many candidates of one subtask are shown individually."""
@@ -224,14 +231,16 @@ def card_html(
     parts = [_head(state, announced=not in_page)]
     parts += [] if cells else [f'<div style="{_QUIET}">{escape_html(notice.text)}</div>' for notice in state.notices]
     if state.over:
-        parts += [_solution(state), outputs_as_html(state.solution_outputs), _results(state)]
+        # a patch has no cell below
+        parts += ["" if cells and not state.patch else _solution(state), _results(state)]
+        parts.append(outputs_as_html(state.solution_outputs))
     else:
         parts.append(_latest(state))
     listed = "" if cells else _sections(state)
-    tries = not (listed and state.over)  # the list is below a title with their number
-    parts += [listed, _quiet(run_wording.footer(state, now, in_page=in_page, tries=tries))]
-    trace = escape_html(run_wording.trace_path(state, folder))
-    parts.append(f"<div>Trace: <code>{trace}</code></div>" if trace and state.over else "")
+    tries = not state.over or not (listed or cells)  # the list, or the cells, are below a title with their number
+    spent = run_wording.footer(state, now, in_page=in_page, tries=tries)
+    trace = run_wording.trace_path(state, folder) if state.over else ""
+    parts += [listed, _quiet(" · ".join(filter(None, [spent, trace and f"Trace: {trace}"])))]
     parts.append(_quiet(run_wording.describe_files(state.files)))
     parts += [f"<div><strong>{escape(warning)}</strong></div>" if warning else "", _quiet(hint)]
     inner = "".join(parts)
@@ -268,12 +277,26 @@ def _solution(state: RunState) -> str:
     if not state.offered_solution:
         return ""
     code = highlight_diff(state.patch) if state.patch else highlight_python(state.offered_solution)
-    return f'<pre style="{_CODE}">{code}</pre>'
+    return _pre(code, _CODE, "Solution")
 
 
 def _results(state: RunState) -> str:
-    text = run_wording.describe_results(state)
-    return f'<div style="{_QUIET}">Results:</div><pre style="{_CODE}">{escape_html(text)}</pre>' if text else ""
+    return "".join(_result(result) for result in run_wording.stored_results(state))
+
+
+def _result(result: run_wording.StoredResult) -> str:
+    name = f"<code><strong>{escape_html(result.name)}</strong>{escape_html(result.value)}</code>"
+    if result.rows:
+        header, *rows = result.rows
+        head = "".join(f'<th scope="col" style="{_CELL}">{escape_html(cell)}</th>' for cell in header)
+        cells = ("".join(f'<td style="{_CELL}">{escape_html(cell)}</td>' for cell in row) for row in rows)
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        label = f'role="region" aria-label="First rows of {escape(result.name)}" tabindex="0"'
+        return f'<div style="margin:4px 0">{name}<div {label} style="{_SCROLLED}">{table}</div></div>'
+    more = " ".join(result.lines[:1])
+    tail = f' <code style="{_QUIET}">{escape_html(run_wording.cut(more))}</code>' if more else ""
+    return f'<div style="margin:4px 0">{name}{tail}</div>'
 
 
 def _latest(state: RunState) -> str:
@@ -281,7 +304,7 @@ def _latest(state: RunState) -> str:
     if attempt is None or attempt.observation is None:
         return ""
     text = preview(attempt.observation.text) if attempt.observation.ran else ""
-    printed = f'<pre style="{_CODE}">{escape(text)}</pre>' if text else ""
+    printed = _pre(escape(text), _CODE, "Latest output") if text else ""
     return f"<div>{escape_html(run_wording.candidate_line(attempt))}</div>{printed}"
 
 

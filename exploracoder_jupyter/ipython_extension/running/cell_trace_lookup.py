@@ -10,12 +10,11 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from exploracoder_jupyter.core.configuration.sources import recorded_layer
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.history import REPLAYED_SUFFIX, read_facts
 from exploracoder_jupyter.core.types import Task
+from exploracoder_jupyter.core.validation import TypeAdapter, ValidationError
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -16,13 +15,13 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Literal
 
-from pydantic import ValidationError
-
 from exploracoder_jupyter.core import plugins
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
 from exploracoder_jupyter.core.events import RunStarted
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.time_limits import scale_limit
+from exploracoder_jupyter.core.validation import ValidationError
 from exploracoder_jupyter.ipython_extension.tab_completion import FORMS
 from exploracoder_jupyter.protocol.messages import (
     Failed,
@@ -48,13 +47,31 @@ from exploracoder_jupyter.protocol.messages import (
 # message first, then with signals. When this process dies, the engine sees the end of its standard input and closes
 # the trace itself.
 
+_ENGINE_MODULES = ("anyio", "nbformat", "openai", "pydantic")
+"""Some that the engine imports and the kernel side does not."""
 PATIENCE = 3.0
 """Seconds to wait at each step of ending an engine before the next, harder step."""
 
 
+def engine_interpreter(python: str | None) -> str:
+    """Return the interpreter of the engine: this one, or the other one that `engine_python` names.
+
+    Raises MissingRequirement: none is named, and this one has only what the kernel side needs.
+    """
+    if python:
+        return python
+    if missing := [name for name in _ENGINE_MODULES if importlib.util.find_spec(name) is None]:
+        raise MissingRequirement(
+            f"The engine cannot run in this kernel's environment, which lacks {missing[0]}.",
+            remedy="Name an interpreter with a complete installation: `%config ExploraMagics.engine_python = "
+            "'/path/to/python'`, or install exploracoder-jupyter here with its dependencies.",
+        )
+    return sys.executable
+
+
 def engine_command(python: str | None = None) -> tuple[str, ...]:
     """Return the command that starts an engine. `-P`: a file in the user's folder must not shadow its modules."""
-    return (python or sys.executable, "-P", "-m", "exploracoder_jupyter.engine")
+    return (engine_interpreter(python), "-P", "-m", "exploracoder_jupyter.engine")
 
 
 def with_this_interpreter(layers: Sequence[Layer]) -> list[Layer]:
@@ -106,7 +123,7 @@ class Relay:
                 thread.start()
             self.send(start)
         except BaseException:  # the caller gets no object with which to end it
-            self._signal(signal.SIGKILL)
+            system.kill(self._process)
             raise
 
     def messages(self, *, tick: float) -> Iterator[RunMessage | None]:
@@ -143,10 +160,10 @@ class Relay:
         with self._writing, suppress(OSError):  # a dead engine's pipe cannot be flushed
             if self._process.stdin:
                 self._process.stdin.close()
-        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        for end in (system.ask_to_end, system.kill):
             if self._wait(scale_limit(PATIENCE) if patience is None else patience):
                 break
-            self._signal(signal_number)
+            end(self._process)
         self._process.wait()
         for thread in self._threads:
             thread.join(timeout=1.0)
@@ -157,12 +174,6 @@ class Relay:
         except (subprocess.TimeoutExpired, KeyboardInterrupt):
             return False
         return True
-
-    def _signal(self, number: signal.Signals) -> None:
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            self._process.send_signal(number)
 
     def _read_messages(self) -> None:
         stdout = self._process.stdout
@@ -223,7 +234,7 @@ def _launch(command: Sequence[str]) -> subprocess.Popen[str]:
             encoding="utf-8",
             errors="replace",
             bufsize=1,
-            start_new_session=True,
+            **system.NEW_SESSION,
         )
     except OSError as error:
         raise MissingRequirement(
@@ -243,10 +254,10 @@ _PREFIX: Final = "jupyter explora: "
 def run_command(*words: str, python: str | None = None, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Run a command with `--json`, by default in this interpreter, and return the object that it prints."""
     # `-P`: a file in the user's folder must not shadow one of our modules.
-    command = (python or sys.executable, "-P", "-m", "exploracoder_jupyter.cli", *words, "--json")
+    command = (engine_interpreter(python), "-P", "-m", "exploracoder_jupyter.cli", *words, "--json")
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, env=environ
+            command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False, env=environ
         )
         answer: dict[str, Any] = json.loads(done.stdout)
     except OSError as error:
@@ -268,12 +279,12 @@ def change_repository(
 
     Returns a sentence about it. `engine_python` is the interpreter of the command line, by default that of this kernel.
     """
-    python = engine_python or sys.executable
+    python = engine_interpreter(engine_python)
     command = [python, "-P", "-m", "exploracoder_jupyter.cli", "repo", action, source]  # -P: as above
     command += ["--repo", repository] if repository else []
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
+            command, capture_output=True, encoding="utf-8", timeout=scale_limit(_SECONDS), stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
         raise UsageError("The patch was not applied in time.", remedy=f"Run `{' '.join(command[4:])}`.") from None
@@ -283,7 +294,7 @@ def change_repository(
     return f"{done.stdout}{done.stderr}".strip()
 
 
-def export_trace(trace: Path, arguments: str) -> Path:
+def export_trace(trace: Path, arguments: str, *, engine_python: str | None = None) -> Path:
     """Convert the trace and return the path of the result.
 
     The arguments are `--to script|html|notebook` and a path, in any order; without them the notebook without the
@@ -294,4 +305,4 @@ def export_trace(trace: Path, arguments: str) -> Path:
         raise UsageError("%explora export takes `--to script|html|notebook` and a path.")
     to = ("--to", form[1]) if form else ()
     out = ("--out", path.strip("'\"")) if path else ()
-    return Path(run_command("export", str(trace), *to, *out)["out"])
+    return Path(run_command("export", str(trace), *to, *out, python=engine_python)["out"])

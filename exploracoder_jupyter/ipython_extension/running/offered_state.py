@@ -83,7 +83,10 @@ def reason_not_forked(offered: LiveOffer | None, sandbox: Sandbox) -> str:
 @cache
 def _can_confine(network: bool) -> bool:
     """Whether no kernel that is started would be confined better than a fork here; probed in separate processes."""
-    probe = [sys.executable, "-P", "-m", "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe"]
+    # Not with `-m`: only this process may have the package on its import path.
+    module, path = "exploracoder_jupyter.kernel_agent.confinement.sandbox_probe", str(Path(__file__).parents[3])
+    program = f"import runpy, sys; sys.path.append({path!r}); runpy.run_module({module!r}, run_name='__main__')"
+    probe = [sys.executable, "-P", "-c", program]
     try:
         found = json.loads(_output_of(probe))
     except (OSError, subprocess.SubprocessError, ValueError):
@@ -101,7 +104,7 @@ def _can_confine(network: bool) -> bool:
 def _output_of(command: list[str]) -> str:
     seconds = scale_limit(_PROBE_SECONDS)
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL, check=True
+        command, capture_output=True, encoding="utf-8", timeout=seconds, stdin=subprocess.DEVNULL, check=True
     ).stdout
 
 

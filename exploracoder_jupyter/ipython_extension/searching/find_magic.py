@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
-
 from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParser
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import UsageError
+from exploracoder_jupyter.core.validation import TypeAdapter
 from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.found_packages import FoundPackages, parse_found
 from exploracoder_jupyter.ipython_extension.searching.search_process import (

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
-from pydantic import TypeAdapter
-
 from exploracoder_jupyter.core.messages import one_line, plural
+from exploracoder_jupyter.core.validation import TypeAdapter
 from exploracoder_jupyter.text.characters import escape_html, printable
 
 _MAX_LINE = 160
@@ -117,7 +116,7 @@ _FOUND: TypeAdapter[FoundPackages] = TypeAdapter(FoundPackages)
 
 
 def parse_found(answer: str | bytes) -> FoundPackages:
-    """Parse the JSON that the command printed. Raises pydantic.ValidationError."""
+    """Parse the JSON that the command printed. Raises ValidationError."""
     return _FOUND.validate_json(answer)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
 from IPython.display import DisplayHandle, display
-from pydantic import ValidationError
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS, OptionParser, add_options, settings_layer
 from exploracoder_jupyter.core.configuration.setting_annotations import Option
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, MissingRequirement, UsageError
-from exploracoder_jupyter.ipython_extension.running.engine import with_this_interpreter
+from exploracoder_jupyter.core.platforms import system
+from exploracoder_jupyter.core.validation import ValidationError
+from exploracoder_jupyter.ipython_extension.running.engine import engine_interpreter, with_this_interpreter
 from exploracoder_jupyter.ipython_extension.searching.search_results import Results, parse_results
 from exploracoder_jupyter.ipython_extension.tab_completion import installed_names
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
@@ -45,7 +45,7 @@ def run_search(command: Sequence[str], *, on_progress: Callable[[str], None]) ->
 def run_command(command: Sequence[str], parse: Callable[[bytes], T], *, on_progress: Callable[[str], None]) -> T:
     """Run a command and return what `parse` makes of its output; `on_progress` is called with each step reported.
 
-    `parse` raises pydantic.ValidationError for what it cannot read. After an interrupt all processes of the command
+    `parse` raises ValidationError for what it cannot read. After an interrupt all processes of the command
     have ended.
     """
     with tempfile.TemporaryFile() as output:
@@ -76,7 +76,7 @@ def _start(command: Sequence[str], output: int) -> subprocess.Popen[str]:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
-            start_new_session=True,
+            **system.NEW_SESSION,
         )
     except OSError as error:
         raise MissingRequirement(
@@ -99,7 +99,7 @@ def _parse_output(body: bytes, parse: Callable[[bytes], T], *, status: int, last
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGINT)
+    system.interrupt(process)
     with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
         process.wait(PATIENCE)
         return
@@ -233,7 +233,7 @@ def split_words(line: str) -> list[str]:
 
 def cli_command(layers: Sequence[Layer], *words: str) -> list[str]:
     """Return the command of `jupyter explora` with these words, in the interpreter of the engine."""
-    python = resolve(*layers).sandbox.engine_python or sys.executable
+    python = engine_interpreter(resolve(*layers).sandbox.engine_python)
     # `-P`: a file in the user's folder must not shadow one of our modules.
     return [python, "-P", "-m", "exploracoder_jupyter.cli", *words]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import overload
 
-from pydantic import TypeAdapter
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from exploracoder_jupyter.core.messages import one_line, plural
 from exploracoder_jupyter.core.types import Parameter
+from exploracoder_jupyter.core.validation import TypeAdapter
 from exploracoder_jupyter.text.characters import escape_html, printable
 
 # Renders Python code and patches as HTML in the colours of the page: no style sheet, no script, everything escaped.
@@ -353,5 +353,5 @@ _RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
 
 
 def parse_results(answer: str | bytes) -> Results:
-    """Parse the JSON that the search command printed. Raises pydantic.ValidationError."""
+    """Parse the JSON that the search command printed. Raises ValidationError."""
     return _RESULTS.validate_json(answer)

@@ -143,7 +143,10 @@ def _cover_machine(order: dict[str, Any], borrowed: list[_MountStep]) -> list[_M
     shown."""
     # Forbidden in this user namespace and below: they would allow mounting the file system of control groups, which is
     # writable for its owner.
-    with contextlib.suppress(FileNotFoundError), open("/proc/sys/user/max_cgroup_namespaces", "w") as file:
+    with (
+        contextlib.suppress(FileNotFoundError),
+        open("/proc/sys/user/max_cgroup_namespaces", "w", encoding="ascii") as file,
+    ):
         file.write("0")
     linux_calls.mount("", "/", flags=linux_calls.MS_REC | linux_calls.MS_PRIVATE)
     plan, after = ([_MountStep(*step) for step in order[name]] for name in ("plan", "after"))

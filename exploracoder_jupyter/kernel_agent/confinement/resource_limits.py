@@ -23,7 +23,7 @@ def apply(limits: dict[str, int | None]) -> None:
     # DATA rather than AS: libraries reserve address space by the gigabyte and touch little of it.
     memory = limits.get("memory")
     if memory is not None and limits.get("beyond"):
-        with open("/proc/self/statm") as file:  # the field that counts towards the limit on data
+        with open("/proc/self/statm", encoding="ascii") as file:  # the field that counts towards the limit on data
             memory += int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
     values = {
         "DATA": memory,

@@ -351,7 +351,7 @@ def _first_line(text: str) -> str:
 def _memory() -> int:
     """Return the resident memory of this process in bytes, 0 where the system does not provide it."""
     try:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0

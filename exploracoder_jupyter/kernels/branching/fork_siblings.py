@@ -29,7 +29,8 @@ from exploracoder_jupyter.kernels.branching.rerun_branch import RerunSiblings, S
 from exploracoder_jupyter.kernels.launcher import open_launcher
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
 from exploracoder_jupyter.kernels.output_collector import OutputCollector
-from exploracoder_jupyter.kernels.processes.processes import ForkedProcess, LaunchSpec, start_sibling
+from exploracoder_jupyter.kernels.processes.forked_process import ForkedProcess
+from exploracoder_jupyter.kernels.processes.processes import LaunchSpec, start_sibling
 from exploracoder_jupyter.kernels.processes.watching import ResourceWatchdog, StallDetector
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import SandboxLevel
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation

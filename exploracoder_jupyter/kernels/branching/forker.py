@@ -22,10 +22,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exploracoder_jupyter.core.errors import KernelError, unwrap_group
 from exploracoder_jupyter.core.time_limits import scale_limit
-from exploracoder_jupyter.kernel_agent.confinement import namespaces
 from exploracoder_jupyter.kernel_agent.forking.fork_hazards import RISKY_LIBRARIES
 from exploracoder_jupyter.kernels.launcher import Launcher
-from exploracoder_jupyter.kernels.processes.processes import BranchChannel, BranchMessage, ForkedProcess
+from exploracoder_jupyter.kernels.processes.forked_process import BranchChannel, BranchMessage, ForkedProcess
 from exploracoder_jupyter.kernels.sandbox.fork_sandbox import (
     SandboxLevel,
     branch_layers,
@@ -97,7 +96,9 @@ class ForkRequestBuilder:
         return self.level.name == "namespaces"
 
     def _seen(self, home: Path) -> Path:
-        return Path(namespaces.BRANCH_HOME) if self._isolated else home
+        from exploracoder_jupyter.kernel_agent.confinement.namespaces import BRANCH_HOME  # Linux only
+
+        return Path(BRANCH_HOME) if self._isolated else home
 
     def _base_request(self, *, first: bool, home: Path, parent: Path | None) -> ForkRequest:
         launcher, snapshot = self.launcher, self.snapshot

@@ -11,7 +11,6 @@ import contextlib
 import math
 import os
 import re
-import signal
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from typing import Final
 import anyio
 import psutil
 
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _END_SECONDS: Final = 3.0
 _FOLLOW_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.02
@@ -101,12 +99,12 @@ class ProcessTree:
             below = [process for process in self._seen.values() if process != self._root and _is_living(process)]
             if not below:
                 break
-            _signal_all(below, signal.SIGSTOP)
-            _signal_all(below, signal.SIGKILL)
+            _each(below, psutil.Process.suspend)
+            _each(below, psutil.Process.kill)
             await _wait_until_gone(below, seconds=_END_SECONDS)
         if self._root:
             await _wait_until_gone([self._root], seconds=_FOLLOW_SECONDS if root_follows else 0)
-            _signal_all([self._root], signal.SIGKILL)
+            _each([self._root], psutil.Process.kill)
             await _wait_until_gone([self._root], seconds=_END_SECONDS)
         self._seen.clear()
 
@@ -128,7 +126,7 @@ def child_processes(pid: int) -> list[int] | None:
     """Return the child processes; `None` when the process is gone. Prefers /proc: psutil scans all processes."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for thread in threads for child in (thread / "children").read_text().split()]
+        return [int(child) for thread in threads for child in (thread / "children").read_text(encoding="utf-8").split()]
     except OSError:
         pass
     try:
@@ -140,7 +138,7 @@ def child_processes(pid: int) -> list[int] | None:
 def _memory_total(pid: int, field: str) -> int:
     """Return a sum over all mappings of a process, in bytes; 0 where the system does not provide it."""
     try:
-        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
     except OSError:
         return 0
     found = re.search(rf"^{field}:\s*(\d+) kB", rollup, re.MULTILINE)
@@ -191,8 +189,8 @@ def _memory_device() -> int:
 def private_memory(pid: int) -> int:
     """Memory of a process that is not backed by files; pages shared with forks count in full."""
     try:
-        _, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
-        return (int(resident) - int(shared)) * _PAGE
+        _, resident, shared = Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[:3]
+        return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         pass
     try:
@@ -215,10 +213,10 @@ def _is_living(process: psutil.Process) -> bool:
         return False
 
 
-def _signal_all(processes: Iterable[psutil.Process], signum: signal.Signals) -> None:
+def _each(processes: Iterable[psutil.Process], act: Callable[[psutil.Process], None]) -> None:
     for process in processes:
         with contextlib.suppress(psutil.Error, OSError):
-            process.send_signal(signum)
+            act(process)
 
 
 async def _wait_until_gone(processes: Iterable[psutil.Process], *, seconds: float) -> None:

@@ -32,7 +32,6 @@ from exploracoder_jupyter.kernels.sibling_kernel import Sibling
 Sleep = Literal["forever", "on a lock", "otherwise"]
 """How a thread sleeps: on a futex with no time limit; on a futex, time limit unknown; or otherwise, or not at all."""
 _FUTEX: Final = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "ppc64le": 221, "s390x": 238}.get(platform.machine())
-_TICKS_PER_SECOND: Final = os.sysconf("SC_CLK_TCK")
 _WORKING_SHARE: Final = 0.1
 _BLIND_FACTOR: Final = 5
 
@@ -91,15 +90,15 @@ def _made_progress(first: _Sample, now: _Sample) -> bool:
 
 def _sleep(pid: int, thread: int) -> Sleep:
     folder = Path(f"/proc/{pid}/task/{thread}")
-    state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+    state = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     if state != "S":
         return "otherwise"
     with contextlib.suppress(PermissionError):
-        number, *arguments = (folder / "syscall").read_text().split()
+        number, *arguments = (folder / "syscall").read_text(encoding="utf-8").split()
         if number != "running":
             endless = int(number) == _FUTEX and int(arguments[3], 16) == 0
             return "forever" if endless else "otherwise"
-    return "on a lock" if "futex" in (folder / "wchan").read_text() else "otherwise"
+    return "on a lock" if "futex" in (folder / "wchan").read_text(encoding="utf-8") else "otherwise"
 
 
 def _threads(pid: int) -> list[int]:
@@ -109,13 +108,13 @@ def _threads(pid: int) -> list[int]:
 
 
 def _switches(pid: int, thread: int) -> int:
-    status = Path(f"/proc/{pid}/task/{thread}/status").read_text()
+    status = Path(f"/proc/{pid}/task/{thread}/status").read_text(encoding="utf-8")
     return sum(int(count) for count in re.findall(r"ctxt_switches:\s*(\d+)", status))
 
 
 def _cpu(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_SECOND
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # Ends siblings that exceed their limits on memory, processes or disk: totals of a tree, which no process limit
@@ -242,5 +241,6 @@ def disk_usage(folder: Path) -> int:
                     continue
                 with suppress(OSError):  # removed meanwhile
                     found = entry.stat(follow_symlinks=False)
-                    total += found.st_blocks * _BLOCK // max(1, found.st_nlink)
+                    used = found.st_blocks * _BLOCK if hasattr(found, "st_blocks") else found.st_size
+                    total += used // max(1, found.st_nlink)
     return total

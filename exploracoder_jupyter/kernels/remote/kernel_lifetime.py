@@ -47,7 +47,7 @@ class KernelReaper:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
         self._loop = asyncio.get_running_loop()

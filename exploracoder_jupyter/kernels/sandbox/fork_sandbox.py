@@ -159,6 +159,8 @@ def remedy_for_isolation(proc: Path = Path("/proc")) -> str:
     `proc` is where the system describes itself. What is installed in vain where nothing may make namespaces, such as
     bubblewrap in most containers, is not named.
     """
+    if sys.platform == "win32":
+        return "Run Jupyter in the Windows Subsystem for Linux (WSL 2)."
     if not sys.platform.startswith("linux"):
         return "Run Jupyter in a container or a virtual machine with Linux."
     refusing = {
@@ -178,7 +180,7 @@ def remedy_for_isolation(proc: Path = Path("/proc")) -> str:
 
 def _read_setting(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 
@@ -191,7 +193,11 @@ def find_level(archive: Path) -> SandboxLevel:
     command = [sys.executable, str(archive), "{}", "confinement.sandbox_probe"]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale_limit(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=scale_limit(_PROBE_SECONDS),
+            stdin=subprocess.DEVNULL,
         )
         found = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:

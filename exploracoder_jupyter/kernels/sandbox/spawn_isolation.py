@@ -33,6 +33,10 @@ _BASE: Final = (
     "--cap-drop",
     "ALL",
 )
+_WINDOWS: Final = (
+    "a copied working directory only (on Windows): files and network are within reach; memory, processes and disk are "
+    "watched, not limited"
+)
 _STRICT: Final = ("--unshare-user", "--disable-userns")
 # Root, inside as outside, can write below /proc/sys, which affects the machine, whatever capabilities are dropped.
 _READ_ONLY_PROC: Final = ("--proc", "/proc", "--remount-ro", "/proc")
@@ -76,7 +80,11 @@ class Isolation:
 
 def find_isolation(*, network: bool) -> Isolation:
     """Return the best level that works on this machine. Runs a probe that takes about 30 ms; blocks."""
-    program = shutil.which("bwrap") if sys.platform.startswith("linux") else None
+    if sys.platform == "win32":
+        return Isolation(_WINDOWS)
+    if not sys.platform.startswith("linux"):
+        return _limits_only("bubblewrap exists only on Linux")
+    program = shutil.which("bwrap")
     if program is None:
         return _limits_only("bubblewrap is not installed")
     net = () if network else ("--unshare-net",)
@@ -96,7 +104,11 @@ def find_isolation(*, network: bool) -> Isolation:
 def _probe_error(command: list[str]) -> str:
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=scale_limit(_PROBE_SECONDS), stdin=subprocess.DEVNULL
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=scale_limit(_PROBE_SECONDS),
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
@@ -144,6 +156,6 @@ def needed_by_interpreter(paths: Iterable[str]) -> tuple[Path, ...]:
     """
     found = {Path(path).absolute() for path in paths if path and Path(path).exists()}
     found |= {path.resolve() for path in found}
-    homes = (Path("/"), *home_folders(os.environ))
+    homes = (Path(os.path.abspath(os.sep)), *home_folders(os.environ))  # noqa: PTH100
     found = {path for path in found if not any(home.is_relative_to(path) for home in homes)}
     return tuple(sorted(path for path in found if not any(parent in found for parent in path.parents)))

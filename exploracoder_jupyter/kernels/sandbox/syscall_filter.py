@@ -21,8 +21,6 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from exploracoder_jupyter.kernel_agent.confinement.linux_calls import PERMIT_WORDS
-
 NO_FILTER_NOTE: Final = "no system call filter because libseccomp is not installed or not supported here"
 """Shown to the user for processes without a filter."""
 
@@ -106,6 +104,8 @@ def compile_filter(confinement: Confinement, *, network: bool) -> SyscallFilter 
     pyseccomp = _load_pyseccomp()
     if pyseccomp is None:
         return None
+    from exploracoder_jupyter.kernel_agent.confinement.linux_calls import PERMIT_WORDS  # Linux only
+
     permit = secrets.token_bytes(8 * PERMIT_WORDS)
     rules = _Rules(pyseccomp)
     _add_common(rules)

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import json
 import os
-import pwd
 import re
-import stat
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 from jupyter_core.paths import jupyter_runtime_dir
 
 from exploracoder_jupyter.core.configuration.sources import config_path
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.secrets.credential_files import (
     BELOW_HOME,
     NAMED_BY_VARIABLES,
@@ -43,6 +43,12 @@ _ALLOWED: Final = re.compile(
     r"JAVA_HOME|SPARK_HOME|R_HOME|JULIA_DEPOT_PATH|GDAL_\w+|PROJ_\w+|GEOS_\w+|"
     r"SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NIX_\w+|LOCALE_ARCHIVE"
 )
+_ALLOWED_ON_WINDOWS: Final = re.compile(
+    r"SYSTEM(ROOT|DRIVE)|WINDIR|COMSPEC|PATHEXT|USER(PROFILE|NAME)|HOME(DRIVE|PATH)|(LOCAL)?APPDATA|OS|"
+    r"PROGRAM(DATA|FILES|FILES\(X86\))|PROCESSOR_ARCHITECTURE|NUMBER_OF_PROCESSORS",
+    re.IGNORECASE,
+)
+"""Without the first one, no socket can be opened there."""
 _PROXIES: Final = re.compile(r"(HTTP|HTTPS|NO|ALL)_PROXY", re.IGNORECASE)
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 _MAX_THREADS: Final = 4
@@ -61,6 +67,8 @@ def allowed_environment(environ: Mapping[str, str], *, network: bool) -> dict[st
 def _is_allowed(name: str, value: str, *, network: bool) -> bool:
     if is_secret_variable(name, value):
         return False
+    if sys.platform == "win32" and _ALLOWED_ON_WINDOWS.fullmatch(name):
+        return True
     return bool(_ALLOWED.fullmatch(name)) or (network and bool(_PROXIES.fullmatch(name)))
 
 
@@ -115,9 +123,9 @@ def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 def _homes(environ: Mapping[str, str]) -> set[Path]:
     homes = {Path(environ["HOME"])} if environ.get("HOME") else set()
-    with suppress(KeyError):  # a user id without an account, as in containers
-        homes.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
-    return {home for home in homes if home != Path("/")}
+    if account := system.account_home():
+        homes.add(account)
+    return {home for home in homes if home != home.parent}
 
 
 def maskable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
@@ -129,20 +137,9 @@ def maskable_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
 
     @cache
     def can_be_entered(folder: Path) -> bool:
-        return _modes_allow(folder) and (folder.parent == folder or can_be_entered(folder.parent))
+        return system.can_enter(folder) and (folder.parent == folder or can_be_entered(folder.parent))
 
     return tuple(path for path in paths if os.path.lexists(path) and can_be_entered(path.parent))
-
-
-def _modes_allow(folder: Path) -> bool:
-    """Whether file modes alone let this user enter the folder."""
-    if os.geteuid() != 0:
-        return os.access(folder, os.X_OK)
-    status = folder.stat()
-    if status.st_uid == 0:
-        return bool(status.st_mode & stat.S_IXUSR)
-    in_group = status.st_gid in (os.getegid(), *os.getgroups())
-    return bool(status.st_mode & (stat.S_IXGRP if in_group else stat.S_IXOTH))
 
 
 def _exists(path: Path) -> bool:
@@ -292,7 +289,7 @@ def _paths_in_variables(environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files and folders named by variables that experiments have as well."""
     for name, value in allowed_environment(environ, network=False).items():
         if name not in _IGNORED_VARIABLES:
-            yield from (Path(part) for part in value.split(os.pathsep) if part.startswith("/"))
+            yield from (Path(part) for part in value.split(os.pathsep) if os.path.isabs(part))  # noqa: PTH117
 
 
 def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
@@ -301,7 +298,7 @@ def _linked_sources(needed: Iterable[Path]) -> Iterator[Path]:
         for pattern in ("*.dist-info/direct_url.json", "lib/python*/site-packages/*.dist-info/direct_url.json"):
             for record in folder.glob(pattern):
                 with suppress(OSError, ValueError, AttributeError):
-                    content = json.loads(record.read_text())
+                    content = json.loads(record.read_text(encoding="utf-8"))
                     if content.get("dir_info", {}).get("editable"):
                         yield Path(unquote(urlsplit(content["url"]).path))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.kernels.sandbox.views import ENVIRONMENT_MARKERS, find_private_files, is_private_file
 
 # Copies the working directory: one snapshot per run, and one copy of the snapshot per sibling.
@@ -130,14 +131,13 @@ def _is_wanted(entry: os.DirEntry[str], hidden: Collection[Path], named: Collect
 # Copies the files that a sibling wrote out of its working directory: those that are new or differ from the
 # snapshot.
 #
-# The sibling may still be running and may be malicious: folders are walked by descriptor and no link is followed,
-# so that nothing outside the copy is read. Skips everything that is not a regular file, has a name that is not
+# The sibling may still be running and may be malicious: each file is opened folder by folder through no link, so that
+# nothing outside the copy is read. Skips everything that is not a regular file, has a name that is not
 # valid UTF-8, or exceeds the limits; small files are copied first.
 
 _MAX_FILES: Final = 1000
 _CHUNK_BYTES: Final = 1 << 20
 _CACHES: Final = frozenset(["__pycache__", ".ipynb_checkpoints", ".pytest_cache"])
-_OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class _WrittenFile(NamedTuple):
@@ -162,14 +162,14 @@ def copy_written(work: Path, snapshot: Snapshot, folder: Path, *, most_mb: int) 
 
 
 def _files(work: Path, borrowed: Collection[Path]) -> Iterator[_WrittenFile]:
-    for parent, folders, names, handle in os.fwalk(work, follow_symlinks=False):
+    for parent, folders, names in os.walk(work):
         relative = Path(parent).relative_to(work)
         folders[:] = [name for name in folders if name not in _CACHES and relative / name not in borrowed]
         for name in names:
             path = relative / name
             try:
                 path.as_posix().encode()
-                state = os.stat(name, dir_fd=handle, follow_symlinks=False)
+                state = (work / path).lstat()
             except (OSError, UnicodeEncodeError):
                 continue
             if stat.S_ISREG(state.st_mode) and path not in borrowed:
@@ -189,7 +189,7 @@ def _differs(work: Path, file: _WrittenFile, snapshot: Path) -> bool:
 
 def _content(work: Path, path: Path) -> bytes | None:
     try:
-        with os.fdopen(_open(work, path), "rb") as source:
+        with os.fdopen(system.open_below(work, path), "rb") as source:
             return source.read()
     except OSError:
         return None
@@ -198,7 +198,7 @@ def _content(work: Path, path: Path) -> bytes | None:
 def _copy(work: Path, path: Path, target: Path, bytes_left: int) -> int | None:
     """Copy one file and return its bytes; `None` if it cannot be read or exceeds the remaining space."""
     try:
-        source = os.fdopen(_open(work, path), "rb")
+        source = os.fdopen(system.open_below(work, path), "rb")
     except OSError:
         return None
     with source:
@@ -215,16 +215,3 @@ def _copy(work: Path, path: Path, target: Path, bytes_left: int) -> int | None:
         target.unlink()
         return None
     return copied_bytes
-
-
-def _open(work: Path, path: Path) -> int:
-    """Open a file below `work`, folder by folder, without following links."""
-    handle = os.open(work, _OPEN | os.O_DIRECTORY)
-    try:
-        for part in path.parts[:-1]:
-            inner = os.open(part, _OPEN | os.O_DIRECTORY, dir_fd=handle)
-            os.close(handle)
-            handle = inner
-        return os.open(path.name, _OPEN, dir_fd=handle)
-    finally:
-        os.close(handle)

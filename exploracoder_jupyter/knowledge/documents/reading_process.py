@@ -20,6 +20,7 @@ import anyio
 from pydantic import TypeAdapter, ValidationError
 
 from exploracoder_jupyter.core.errors import MissingRequirement
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.knowledge.documents import markup_readers, text_readers
 from exploracoder_jupyter.knowledge.documents.document_files import MAX_FILE_SECONDS, File
 from exploracoder_jupyter.knowledge.documents.documents import Page, complete_api
@@ -177,7 +178,7 @@ def _start_process() -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # interrupts are handled by the parent process
+            **system.NEW_SESSION,  # interrupts are handled by the parent process
         )
     except OSError as error:
         raise MissingRequirement(

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploracoder_jupyter.core.errors import MissingRequirement
-from exploracoder_jupyter.core.files import try_lock
 from exploracoder_jupyter.core.messages import plural
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.knowledge.environment.environment_store import EnvironmentStore, StoredPackage
 from exploracoder_jupyter.knowledge.environment.installed_packages import (
     InstalledPackage,
@@ -133,8 +133,8 @@ def _only_builder(folder: Path) -> Iterator[bool]:
         return
     try:
         try:
-            alone = try_lock(file)
-        except (ImportError, OSError):
+            alone = system.try_lock(file)
+        except OSError:
             alone = True  # no locks here: the transactions of the store suffice
         yield alone
     finally:

@@ -85,7 +85,11 @@ def import_path(python: str | None = None) -> list[str]:
     code = "import json, sys, sysconfig; print(json.dumps([sys.path, sysconfig.get_path('stdlib')]))"
     try:
         answer = subprocess.run(
-            [str(python), "-I", "-c", code], capture_output=True, text=True, timeout=_INTERPRETER_SECONDS, check=True
+            [str(python), "-I", "-c", code],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_INTERPRETER_SECONDS,
+            check=True,
         )
         folders, library = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:

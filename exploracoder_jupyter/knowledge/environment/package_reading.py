@@ -20,6 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.knowledge.environment.installed_packages import (
     CodeFile,
     InstalledPackage,
@@ -153,10 +154,9 @@ def _start() -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        text=True,
         encoding="utf-8",
         errors="surrogateescape",
-        start_new_session=True,  # an interrupt is for the process that shows the progress
+        **system.NEW_SESSION,  # an interrupt is for the process that shows the progress
     )
 
 

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import re
-import shlex
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
@@ -23,6 +22,7 @@ import anyio
 from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.errors import KernelError, MissingRequirement
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.types import ApiKind
 
 # Signatures from type stubs, for compiled parts of the standard library, which often cannot be inspected.
@@ -270,7 +270,7 @@ def unreadable_library(name: str, why: str, *, missing: Sequence[str] = ()) -> M
     hidden = [path for path in missing if os.access(path, os.F_OK)]
     if hidden:
         remedy = (
-            f"{hidden[0]} exists, but experiments cannot see it: show it with --allow-read {shlex.quote(hidden[0])}."
+            f"{hidden[0]} exists, but experiments cannot see it: show it with --allow-read {system.quote(hidden[0])}."
         )
     elif os.strerror(errno.EROFS) in why:
         remedy = "Its import writes where experiments may not write; describe the library with --docs."

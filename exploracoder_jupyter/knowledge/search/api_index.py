@@ -148,7 +148,7 @@ def synonyms(query: str) -> str:
 @cache
 def _synonyms() -> dict[str, list[str]]:
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for line in Path(__file__).with_name("synonyms.txt").read_text().splitlines():
+    for line in Path(__file__).with_name("synonyms.txt").read_text(encoding="utf-8").splitlines():
         for word in (words := line.split()):
             groups[stem(word)] += words
     return dict(groups)
@@ -157,8 +157,8 @@ def _synonyms() -> dict[str, list[str]]:
 # Combines rankings: weighted and scaled scores, reciprocal rank fusion, several queries, and diversity.
 #
 # Within one library, a weighted sum of scores scaled to 0..1 for the query at hand finds more than reciprocal rank
-# fusion (measured, see docs/measured.md), and it preserves by how much the first results lead. Ranks are used where
-# the scores of different sources are not comparable.
+# fusion (measured, see benchmarks/MEASUREMENTS.md), and it preserves by how much the first results lead. Ranks are
+# used where the scores of different sources are not comparable.
 
 LEXICAL_WEIGHT = 2.0
 """Weight of the words that query and API share, as a share of the words of the query."""

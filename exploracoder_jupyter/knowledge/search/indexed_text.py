@@ -57,7 +57,7 @@ _MAX_NAMESAKES = 3
 @cache
 def common_names() -> dict[str, str]:
     """Return the words that describe names which many libraries share, as stems, by name."""
-    return dict(json.loads(PATH.read_text()))
+    return dict(json.loads(PATH.read_text(encoding="utf-8")))
 
 
 def own_descriptions(apis: Sequence[ApiDoc]) -> list[ApiDoc]:

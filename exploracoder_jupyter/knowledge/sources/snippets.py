@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sqlite3
 import time
@@ -16,6 +17,7 @@ from pydantic import TypeAdapter
 
 from exploracoder_jupyter.core.configuration.sections import Sharing
 from exploracoder_jupyter.core.files import LOCK_TIMEOUT, SHORT_LOCK_TIMEOUT, SqliteStore
+from exploracoder_jupyter.core.python_code import parse_python
 from exploracoder_jupyter.core.secrets.redaction import Clean, find_secret_literals, redact
 from exploracoder_jupyter.core.types import Passage, ScoredPassage, Snippet, SourceKind
 from exploracoder_jupyter.knowledge.knowledge_cache import digest, parse_stored
@@ -236,7 +238,7 @@ class SnippetSource:
         passages = tuple(_passage(kept, self._sharing) for kept in self._store.of(self._versions, self._sharing))
         if passages != self._ranked.passages:
             self._ranked = PassageIndex(passages, by_meaning=True)
-        found = self._ranked.search(query, k)
+        found = _without_repeated(self._ranked.search(query, 2 * k))[: max(k, 0)]
         self._store.mark_used([hit.passage.origin.split()[1] for hit in found])
         return found
 
@@ -250,6 +252,18 @@ class SnippetSource:
             if self._sharing == "values"
             else "",
         )
+
+
+def _without_repeated(found: Sequence[ScoredPassage]) -> list[ScoredPassage]:
+    """Leave out code all of whose statements are in a better hit, as those of a step are in its run's solution."""
+    kept: list[ScoredPassage] = []
+    seen: list[set[str]] = []
+    for hit in found:
+        statements = {ast.dump(node) for node in parse_python(hit.passage.text).body}
+        if not statements or not any(statements <= better for better in seen):
+            kept.append(hit)
+            seen.append(statements)
+    return kept
 
 
 def _passage(kept: StoredSnippet, sharing: Sharing) -> Passage:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from ipaddress import ip_address
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.providers import LOCAL, PROVIDERS, find_provider, names, preset_url
 from exploracoder_jupyter.core.configuration.sections import Endpoint
 from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
 from exploracoder_jupyter.core.network_environment import EnvironmentProxy, certificates, find_proxy
+from exploracoder_jupyter.core.secrets.secret_names import header_secrets
 from exploracoder_jupyter.core.secrets.secret_patterns import replace_user_info
 from exploracoder_jupyter.llm.endpoint import exchanges, faults
 from exploracoder_jupyter.llm.endpoint.exchanges import (
@@ -30,28 +33,22 @@ from exploracoder_jupyter.llm.endpoint.exchanges import (
 from exploracoder_jupyter.llm.endpoint.faults import Fault, Target, explain, key_remedy, retry_delay
 
 if TYPE_CHECKING:
-    import httpx2
     import openai
 
+    from exploracoder_jupyter.core.http_client import httpx
 
-# Addresses of endpoints: presets by name, which addresses are local, and which part of an address may be shown.
+
+# Addresses of endpoints: which are local, and which part of one may be shown.
 #
-# `base_url = "ollama"` means Ollama's usual address on this machine, and so on. Local means *this machine*: a
-# private or `.local` address is another one, so data sent there leaves this machine, which the user is notified of.
+# Local means *this machine*: a private or `.local` address is another one, so data sent there leaves this machine,
+# which the user is notified of.
 
 _PLAIN_PARAMETERS = ("api-version", "api_version")
 """Parameters of an address's query that are not secrets."""
 
-OPENAI = "https://api.openai.com/v1"
+OPENAI = PROVIDERS["openai"].url
 
-PRESETS = MappingProxyType(
-    {
-        "llamacpp": "http://localhost:8080/v1",
-        "lmstudio": "http://localhost:1234/v1",
-        "ollama": "http://localhost:11434/v1",
-        "vllm": "http://localhost:8000/v1",
-    }
-)
+PRESETS = LOCAL
 
 
 def resolve_address(base_url: str | None) -> str:
@@ -61,13 +58,12 @@ def resolve_address(base_url: str | None) -> str:
     base_url = (base_url or "").strip()
     if not base_url:
         return OPENAI
-    if known := PRESETS.get(base_url.lower()):
+    if known := preset_url(base_url):
         return known
     if not base_url.startswith(("http://", "https://")) or _host(base_url) is None:
-        names = ", ".join(PRESETS)
         raise UsageError(
             f"base_url {base_url!r} is not an address.",
-            remedy=f"Use an address that starts with http:// or https://, or one of: {names}.",
+            remedy=f"Use an address that starts with http:// or https://, or one of: {', '.join(names())}.",
         )
     return base_url.rstrip("/")
 
@@ -131,6 +127,10 @@ _SHORT_WAIT = 3.0
 _NO_KEY = "not-needed"
 """Sent to servers without keys, because the client requires one."""
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NOT_EXTRA = frozenset(["messages", "model", "n", "stream"])
+"""What a request is made of, and how its answer is read."""
+
 _T = TypeVar("_T")
 _END: Final = object()
 
@@ -153,9 +153,13 @@ class Connection:
         *,
         model: str,
         report: Report | None = None,
-        http_client: httpx2.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
         self._key = _key(endpoint, secrets)
+        self._extra_body = _extra_body(endpoint)
+        self._hidden = (*([self._key] if self._key else []), *header_secrets(endpoint.headers))
+        provider = find_provider(endpoint.base_url)
+        self._list_headers = provider.list_headers if provider else {}
         self._retries = endpoint.retries
         self._report = report or (lambda sentence: None)
         # A proxy cannot reach local addresses of this machine.
@@ -165,6 +169,7 @@ class Connection:
             url=redact_address(endpoint.base_url),
             model=model,
             key=self._key is not None,
+            base_url=endpoint.base_url,
             timeout=endpoint.timeout,
             proxy=proxy.variable if proxy else "",
         )
@@ -177,7 +182,7 @@ class Connection:
         """
         import openai
 
-        exchange = Traffic(deadline)
+        exchange, body = Traffic(deadline), body | self._extra_body
         if body.get("stream"):
             form = openai.AsyncStream[object]
             post = self._client.post
@@ -194,10 +199,18 @@ class Connection:
 
     async def models(self) -> tuple[str, ...] | Fault:
         """Return the names of the models that the endpoint lists. Makes one request with a short timeout."""
+        import openai
+
         timeout = min(_LIST_SECONDS, self.target.timeout)
         client = self._client.with_options(timeout=timeout)
+        options: Any = {}
+        if self._list_headers:
+            headers = {name: value.format(key=self._key or "") for name, value in self._list_headers.items()}
+            options = {"headers": {"Authorization": openai.Omit(), **headers}}
         exchange = Traffic(anyio.current_time() + timeout)
-        answer = await self._request(exchange, lambda: client.get("/models", cast_to=object), retries=0)
+        answer = await self._request(
+            exchange, lambda: client.get("/models", cast_to=object, options=options), retries=0
+        )
         if isinstance(answer, Fault):
             return answer
         page = cast(JsonValue, answer)
@@ -252,7 +265,7 @@ class Connection:
             except StopAsyncIteration:
                 return _END
             except faults.client_errors() as error:
-                return faults.to_fault(error, exchange, self._key)
+                return faults.to_fault(error, exchange, self._hidden)
             return self._fault_in(chunk, exchange) or chunk
         return Fault("unfinished").with_measurements(exchange)
 
@@ -268,7 +281,7 @@ class Connection:
                     try:
                         return await send()
                     except faults.client_errors() as error:
-                        fault = faults.to_fault(error, exchange, self._key)
+                        fault = faults.to_fault(error, exchange, self._hidden)
                     may_retry = fault.passing and exchange.requests <= limit
                     if not may_retry or not await self._wait_for_retry(fault, exchange):
                         return fault
@@ -298,7 +311,7 @@ class Connection:
         reply = as_object(answer)
         if not reply.get("error") or as_list(reply.get("choices")):
             return None
-        return faults.parse_error_reply(reply["error"], self._key).with_measurements(exchange)
+        return faults.parse_error_reply(reply["error"], self._hidden).with_measurements(exchange)
 
     def _incompatible(self, exchange: Traffic, text: str) -> Fault:
         return Fault("incompatible", text).with_measurements(exchange)
@@ -321,7 +334,7 @@ class ConnectionUser:
 
 
 def _client(
-    endpoint: Endpoint, key: str, http_client: httpx2.AsyncClient | None, proxy: EnvironmentProxy | None
+    endpoint: Endpoint, key: str, http_client: httpx.AsyncClient | None, proxy: EnvironmentProxy | None
 ) -> openai.AsyncOpenAI:
     import openai
 
@@ -334,27 +347,52 @@ def _client(
         default_query=query,
         timeout=openai.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
         max_retries=0,
-        default_headers={"Accept-Encoding": "identity"},
+        default_headers={**_headers(endpoint), "Accept-Encoding": "identity"},
         http_client=http_client,
     )
 
 
-def _http_client(base_url: str, proxy: EnvironmentProxy | None) -> httpx2.AsyncClient:
+def _http_client(base_url: str, proxy: EnvironmentProxy | None) -> httpx.AsyncClient:
     """Return a client with the proxy and certificates of the environment, and nothing else of it."""
-    import httpx2
     import openai
+
+    from exploracoder_jupyter.core.http_client import httpx
 
     verify = certificates(base_url)
     # Proxies that are reached by https are verified by the same certificates.
     context = verify if isinstance(verify, ssl.SSLContext) and proxy and proxy.url.scheme == "https" else None
-    through = httpx2.Proxy(proxy.url, ssl_context=context) if proxy else None
+    through = httpx.Proxy(proxy.url, ssl_context=context) if proxy else None
     return openai.DefaultAsyncHttpxClient(trust_env=False, verify=verify, proxy=through)
 
 
 def _key(endpoint: Endpoint, secrets: Secrets) -> str | None:
     key = secrets.api_key.get_secret_value().strip() if secrets.api_key else ""
-    if not key and resolve_address(endpoint.base_url) == OPENAI:
+    if not key and not endpoint.headers and resolve_address(endpoint.base_url) == OPENAI:
         raise EndpointError(f"No key is configured for {OPENAI}.", remedy=key_remedy())
     if not (key.isascii() and key.isprintable()):
-        raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy())
+        raise EndpointError("The configured key contains invalid characters.", remedy=key_remedy(endpoint.base_url))
     return key or None
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    """Return the headers of the settings. Raises UsageError, without a value, if one cannot be sent."""
+    for name, value in endpoint.headers.items():
+        if not (_HEADER_NAME.fullmatch(name) and value.isascii() and value.isprintable()):
+            raise UsageError(
+                f"The header {name!r} of endpoint.headers contains invalid characters.",
+                remedy="Use ASCII letters and digits, on one line.",
+            )
+    return endpoint.headers
+
+
+def _extra_body(endpoint: Endpoint) -> dict[str, Any]:
+    """Return what the settings add to a request. Raises UsageError if a run depends on it, or it is not JSON."""
+    if taken := sorted(_NOT_EXTRA & endpoint.extra_body.keys()):
+        raise UsageError(f"endpoint.extra_body cannot set {taken[0]!r}, which each request sets.", remedy="Remove it.")
+    try:
+        json.dumps(endpoint.extra_body)
+    except TypeError as error:
+        raise UsageError(
+            f"endpoint.extra_body is not JSON: {error}.", remedy="Use texts, numbers and tables."
+        ) from error
+    return endpoint.extra_body

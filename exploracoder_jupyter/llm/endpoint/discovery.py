@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import anyio
 
@@ -79,7 +80,7 @@ def _with_models(found: Probe, model: str | None, names: tuple[str, ...]) -> Pro
     found = replace(found, models=names)
     if not names:
         return replace(found, sentence=f"{found.url} answers, but has no model.", remedy="Load a model there.")
-    if model and model not in names:
+    if model and not {model, f"models/{model}"} & {*names}:  # Gemini lists `models/NAME`, and takes both
         remedy = f"Set model to one that it lists: {join_names(names)}."
         return replace(found, sentence=f"{found.url} answers, but does not list {model!r}.", remedy=remedy)
     return replace(found, sentence=f"{found.url} answers and lists {join_names(names)}.")
@@ -89,7 +90,7 @@ def _with_models(found: Probe, model: str | None, names: tuple[str, ...]) -> Pro
 #
 # Model servers on this machine are recognized by their usual ports. Whatever listens there is sent no key: it may
 # be anything, also if the user has chosen it. A key is sent only to another endpoint that the user has named or
-# configured, or to OpenAI.
+# configured, to OpenAI, or to the provider after which its environment variable is named.
 
 _NO_CHAT = re.compile(r"embed|rerank|whisper|tts|transcribe|audio|realtime|dall-e|image|sora|moderation|\bbge-", re.I)
 _CODE = re.compile(r"code|coding", re.I)
@@ -104,8 +105,13 @@ class FoundEndpoint:
     base_url: str
     """As it is written in the configuration: the name of a preset, or a URL."""
     probe: Probe
-    key: bool
-    """Whether it may be sent the key."""
+    secrets: Secrets
+    """The key that it may be sent."""
+
+    @property
+    def key(self) -> bool:
+        """Whether it may be sent a key."""
+        return self.secrets.api_key is not None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -125,7 +131,10 @@ class FoundEndpoint:
 
 
 async def find_endpoints(
-    configured: Endpoint, secrets: Secrets, presets: Mapping[str, str] = PRESETS
+    configured: Endpoint,
+    secrets: Secrets,
+    presets: Mapping[str, str] = PRESETS,
+    hosted: Mapping[str, Secrets] = MappingProxyType({}),
 ) -> list[FoundEndpoint]:
     """Request the list of models from every endpoint that may be usable, all at once.
 
@@ -133,21 +142,25 @@ async def find_endpoints(
         configured: the endpoint of the settings; its `base_url` comes first, if there is one.
         secrets: the key, sent to that endpoint unless it is one of `presets`, or to OpenAI if none is configured.
         presets: addresses on this machine to look at, by name; those that do not answer as a model server are left out.
+        hosted: names of providers elsewhere, each with its own key, which no other address is sent.
     """
     main = configured.base_url or (OPENAI if secrets.api_key else None)
     address = resolve_address(presets.get(main, main)) if main else ""
-    candidates = [(main, address not in presets.values())] if main else []
-    candidates += [(name, False) for name, url in presets.items() if address != url]
+    candidates = [(main, Secrets() if address in presets.values() else secrets)] if main else []
+    candidates += [(name, Secrets()) for name, url in presets.items() if address != url]
+    candidates += [(name, own) for name, own in hosted.items() if address != resolve_address(name)]
     found: list[FoundEndpoint | None] = [None] * len(candidates)
 
-    async def look_at(number: int, base_url: str, key: bool) -> None:
+    async def look_at(number: int, base_url: str, own: Secrets) -> None:
         endpoint = replace(configured, model=None, base_url=presets.get(base_url, base_url))
-        found[number] = FoundEndpoint(base_url, await probe(endpoint, secrets if key else Secrets()), key)
+        if base_url != main:  # headers may hold a key of the configured endpoint
+            endpoint = replace(endpoint, headers={}, extra_body={})
+        found[number] = FoundEndpoint(base_url, await probe(endpoint, own), own)
 
     async with anyio.create_task_group() as tasks:
-        for number, (base_url, key) in enumerate(candidates):
-            tasks.start_soon(look_at, number, base_url, key)
-    return [one for one in found if one and (one.base_url == main or one.probe.models)]
+        for number, (base_url, own) in enumerate(candidates):
+            tasks.start_soon(look_at, number, base_url, own)
+    return [one for one in found if one and (one.base_url == main or one.base_url in hosted or one.probe.models)]
 
 
 async def try_model(endpoint: Endpoint, secrets: Secrets) -> float:

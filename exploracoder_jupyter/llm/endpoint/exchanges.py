@@ -12,7 +12,7 @@ import anyio
 from pydantic import JsonValue
 
 if TYPE_CHECKING:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Reads JSON from a server that may send anything: a value of another type than expected counts as missing.
@@ -171,23 +171,23 @@ class RedirectRefused(ResponseRefused):
     """The response redirects to another server, which must get neither key nor prompt; the message is its address."""
 
 
-def install_limits(client: httpx2.AsyncClient) -> None:
+def install_limits(client: httpx.AsyncClient) -> None:
     """Add hooks that measure and limit all responses to the client."""
     hooks = client.event_hooks
     client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _limit]}
 
 
-async def _limit(response: httpx2.Response) -> None:
+async def _limit(response: httpx.Response) -> None:
     traffic = CURRENT_TRAFFIC.get()
     traffic.answered, traffic.last_activity = True, anyio.current_time()
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         raise EncodingRefused(response.headers["content-encoding"])
     if response.has_redirect_location:
         _check_redirect(response)
-    response.stream = _limited(cast("httpx2.AsyncByteStream", response.stream), _kind(response), traffic)
+    response.stream = _limited(cast("httpx.AsyncByteStream", response.stream), _kind(response), traffic)
 
 
-def _check_redirect(response: httpx2.Response) -> None:
+def _check_redirect(response: httpx.Response) -> None:
     asked = response.request.url
     target = asked.join(response.headers["location"])
     upgraded = target.host == asked.host and (asked.scheme, target.scheme) == ("http", "https")
@@ -195,16 +195,16 @@ def _check_redirect(response: httpx2.Response) -> None:
         raise RedirectRefused(str(target.copy_with(userinfo=b"", query=None, fragment=None)))
 
 
-def _kind(response: httpx2.Response) -> str:
+def _kind(response: httpx.Response) -> str:
     if response.is_success and response.headers.get("content-type", "").startswith("text/event-stream"):
         return "stream"
     return "embeddings" if response.request.url.path.endswith("/embeddings") else "other"
 
 
-def _limited(stream: httpx2.AsyncByteStream, kind: str, traffic: Traffic) -> httpx2.AsyncByteStream:
-    import httpx2
+def _limited(stream: httpx.AsyncByteStream, kind: str, traffic: Traffic) -> httpx.AsyncByteStream:
+    from exploracoder_jupyter.core.http_client import httpx
 
-    class Limited(httpx2.AsyncByteStream):
+    class Limited(httpx.AsyncByteStream):
         """The body of a response, within the limits."""
 
         async def __aiter__(self) -> AsyncIterator[bytes]:

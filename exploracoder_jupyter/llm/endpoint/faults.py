@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from exploracoder_jupyter.core.configuration.providers import key_variables
 from exploracoder_jupyter.core.configuration.sources import config_path
 from exploracoder_jupyter.core.errors import EndpointError
 from exploracoder_jupyter.core.messages import choose_wording
@@ -36,7 +37,7 @@ from exploracoder_jupyter.llm.endpoint.exchanges import (
 )
 
 if TYPE_CHECKING:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Explains the failures of an endpoint, each in one plain sentence with a remedy.
@@ -80,7 +81,7 @@ class Fault:
 
     kind: Kind
     text: str = ""
-    """Message of the server or the operating system, with the key redacted."""
+    """Message of the server or the operating system, with keys redacted."""
     status: int = 0
     parameter: str = ""
     passing: bool = False
@@ -129,6 +130,8 @@ class Target:
     model: str
     key: bool
     timeout: float
+    base_url: str | None = None
+    """As in the settings; never shown."""
     proxy: str = ""
     """What names the proxy through which it is requested; empty if there is none."""
 
@@ -193,7 +196,7 @@ def _refusal_message(fault: Fault, target: Target, models: Sequence[str]) -> End
             f"{target.url} refused the key ({fault.status})."
             if target.key
             else f"{target.url} requires a key ({fault.status}), and none is configured.",
-            remedy=key_remedy(),
+            remedy=key_remedy(target.base_url),
         )
     if fault.status == 404:
         return _not_found(fault, target, models)
@@ -226,16 +229,16 @@ def join_names(models: Sequence[str]) -> str:
     return ", ".join(models[:_MAX_NAMES]) + (", ..." if len(models) > _MAX_NAMES else "")
 
 
-def key_remedy() -> str:
-    """Return a sentence on where to set a key."""
-    names = "EXPLORACODER_API_KEY or OPENAI_API_KEY in the environment"
+def key_remedy(base_url: str | None = None) -> str:
+    """Return a sentence on where to set a key for this `base_url`."""
+    names = f"{' or '.join(key_variables(base_url))} in the environment"
     otherwise = f"{names}, or api_key in {config_path()}"
     return choose_wording(terminal=f"Set {otherwise}.", notebook=f"Run `%explora config key`, or set {otherwise}.")
 
 
-def quote_message(text: str, key: str | None) -> str:
-    """Return a server's message on one line, shortened, with the key redacted."""
-    for form in known_forms([key] if key else []):
+def quote_message(text: str, hidden: Sequence[str]) -> str:
+    """Return a server's message on one line, shortened, with keys redacted."""
+    for form in known_forms(hidden):
         text = text.replace(form, "[key]")
     line = " ".join(text.split())
     return line if len(line) <= _MAX_CHARACTERS else f"{line[:_MAX_CHARACTERS]}..."
@@ -304,9 +307,9 @@ def client_errors() -> tuple[type[Exception], ...]:
     return (openai.OpenAIError, ResponseRefused, ValueError, RecursionError)
 
 
-def to_fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
+def to_fault(error: Exception, exchange: Traffic, hidden: Sequence[str]) -> Fault:
     """Return the fault for an exception of the client."""
-    return _fault(error, exchange, key).with_measurements(exchange)
+    return _fault(error, exchange, hidden).with_measurements(exchange)
 
 
 def unwrap_error(answer: JsonValue) -> JsonValue:
@@ -325,39 +328,39 @@ def describe_wrong_shape(answer: JsonValue) -> str:
     return "" if choices is None or isinstance(choices, list) else f"its `choices` are {json_type(choices)}, not a list"
 
 
-def parse_error_reply(error: JsonValue, key: str | None) -> Fault:
+def parse_error_reply(error: JsonValue, hidden: Sequence[str]) -> Fault:
     """Return the fault for a reply that contains an error despite its success status."""
     code = as_object(error).get("code")
     status = code if type(code) is int and 400 <= code < 600 else 502
-    return Fault("status", quote_message(_server_message(error), key), status, passing=False)
+    return Fault("status", quote_message(_server_message(error), hidden), status, passing=False)
 
 
-def _fault(error: Exception, exchange: Traffic, key: str | None) -> Fault:
+def _fault(error: Exception, exchange: Traffic, hidden: Sequence[str]) -> Fault:
     import openai
 
     match error:
         case ResponseTooLarge():
             return Fault("too large", str(error))
         case RedirectRefused():
-            return Fault("redirect", quote_message(str(error), key))
+            return Fault("redirect", quote_message(str(error), hidden))
         case EncodingRefused():
             return Fault(
-                "incompatible", quote_message(f"its response is compressed ({error}), which was not requested", key)
+                "incompatible", quote_message(f"its response is compressed ({error}), which was not requested", hidden)
             )
         case openai.APITimeoutError() | openai.APIConnectionError():
-            return _connection_fault(error.__cause__, exchange, key)
+            return _connection_fault(error.__cause__, exchange, hidden)
         case openai.APIStatusError():
-            return _refusal(error.response, error.body, error.param, key)
+            return _refusal(error.response, error.body, error.param, hidden)
         case openai.APIError():  # within a stream
-            return parse_error_reply(_json(error.body) or str(error), key)
+            return parse_error_reply(_json(error.body) or str(error), hidden)
         case RecursionError():
             return Fault("incompatible", "its reply is nested too deeply")
         case UnicodeDecodeError():
             return Fault("incompatible", "its reply is not UTF-8")
-    return Fault("incompatible", quote_message(f"its reply is not JSON ({error})", key))
+    return Fault("incompatible", quote_message(f"its reply is not JSON ({error})", hidden))
 
 
-def _refusal(response: httpx2.Response, body: object, parameter: str | None, key: str | None) -> Fault:
+def _refusal(response: httpx.Response, body: object, parameter: str | None, hidden: Sequence[str]) -> Fault:
     error = unwrap_error(_json(body))
     error = as_object(error).get("error") or error
     status, advice = response.status_code, response.headers.get("x-should-retry")
@@ -365,7 +368,7 @@ def _refusal(response: httpx2.Response, body: object, parameter: str | None, key
     message = _server_message(error)
     return Fault(
         "status",
-        quote_message(message, key),
+        quote_message(message, hidden),
         status,
         as_text(_json(parameter)) or as_text(as_object(error).get("param")),
         passing=passing and not _TEMPLATE_ERROR.search(message),
@@ -379,25 +382,25 @@ def _delay_in(error: JsonValue) -> float | None:
     return next((float(found[1]) for delay in delays if (found := _SECONDS.fullmatch(delay))), None)
 
 
-def _connection_fault(cause: BaseException | None, exchange: Traffic, key: str | None) -> Fault:
-    import httpx2
+def _connection_fault(cause: BaseException | None, exchange: Traffic, hidden: Sequence[str]) -> Fault:
+    from exploracoder_jupyter.core.http_client import httpx
 
-    text, kind = quote_message(_root_message(cause), key), _kind(cause, exchange)
-    unfit = (httpx2.UnsupportedProtocol, httpx2.TooManyRedirects, httpx2.DecodingError)
+    text, kind = quote_message(_root_message(cause), hidden), _kind(cause, exchange)
+    unfit = (httpx.UnsupportedProtocol, httpx.TooManyRedirects, httpx.DecodingError)
     if isinstance(cause, unfit):
         return Fault("incompatible", text)
     return Fault(kind, text if kind in ("unreachable", "unresolved", "tls") else "", passing=kind != "tls")
 
 
 def _kind(cause: BaseException | None, exchange: Traffic) -> Kind:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
     match cause:
-        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+        case httpx.ConnectTimeout() | httpx.PoolTimeout():
             return "no connection"
-        case httpx2.TimeoutException():
+        case httpx.TimeoutException():
             return "stalled" if exchange.answered else "silent"
-        case httpx2.ConnectError() | httpx2.ProxyError():
+        case httpx.ConnectError() | httpx.ProxyError():
             kinds: dict[type[BaseException], Kind] = {ssl.SSLError: "tls", socket.gaierror: "unresolved"}
             found = (kinds[type_] for error in _chain(cause) for type_ in kinds if isinstance(error, type_))
             return next(found, "unreachable")

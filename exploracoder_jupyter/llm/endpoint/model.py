@@ -27,7 +27,7 @@ from exploracoder_jupyter.pipeline.prompting import lookup_notation
 from exploracoder_jupyter.pipeline.prompting.requests import BUDGET, MAX_TOKENS
 
 if TYPE_CHECKING:
-    import httpx2
+    from exploracoder_jupyter.core.http_client import httpx
 
 
 # Builds the body of a chat request, and simplifies it step by step for servers that refuse parts of it.
@@ -175,7 +175,7 @@ class OpenAIModel(ConnectionUser):
         secrets: Secrets,
         *,
         report: Report | None = None,
-        http_client: httpx2.AsyncClient | None = None,
+        http_client: httpx.AsyncClient | None = None,
     ) -> None:
         if not endpoint.model:
             raise UsageError("No model is set.", remedy="Add --model, or set model in the configuration.")

@@ -133,7 +133,7 @@ def _is_misspelling(name: str, other: str) -> bool:
 # Finds APIs by what a model calls them, rather than by the words of a task.
 #
 # Names and phrases as a model writes them, each searched for by itself, find more of what a program needs than the
-# task does ([measured](measured.md#what-a-program-needs)). What was found has to be reached, too: the class of a
+# task does (benchmarks/MEASUREMENTS.md, "What a program needs"). What was found has to be reached, too: the class of a
 # method, what returns it, and what a name in the user's own code has become.
 
 LISTED_CHARACTERS: Final = 7000

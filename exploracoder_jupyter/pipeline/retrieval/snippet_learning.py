@@ -35,12 +35,13 @@ async def store_snippets(run: Run, experience: Sequence[Experience], result: Run
 
     Not cut off by the end of the time budget: the run has its result by then.
     """
-    # Code assembled by the offline model may run without being meaningful: only a check shows that. So may a whole
-    # program of any model; a cell of an exploration was selected because its result is what its step asked for.
+    # Code assembled by the offline model may run without being meaningful: only a check shows that, and only of the
+    # solution. So may a whole program of any model; a cell of an exploration was selected because its result is what
+    # its step asked for.
     acceptable = ("solved",) if run.model.name == OFFLINE else ("solved", "unchecked")
     if not run.retrieval.snippets or result.verdict.outcome not in acceptable:
         return
-    ran = [item for item in experience if item.observation.ran]
+    ran = [item for item in experience if item.observation.ran and run.model.name != OFFLINE]
     refuted, solution = set[str](), result.solution
     if solution:  # the calls of programs that failed their check, except those that the solution makes too
         refuted = {call for item in run.progress.refuted for call in _calls(item.candidate.code, item.apis)}

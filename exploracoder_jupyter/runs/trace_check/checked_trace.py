@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from exploracoder_jupyter.core.events import (
     RunStarted,
     SolutionJudged,
 )
+from exploracoder_jupyter.core.platforms import system
 from exploracoder_jupyter.core.run_state import fold_all
 from exploracoder_jupyter.core.types import LibraryInfo
 from exploracoder_jupyter.kernel_agent.introspection.installed_libraries import normalize_name
@@ -122,7 +122,7 @@ def _user_code(cells: Iterable[NotebookNode]) -> tuple[str, ...]:
 def _out_options(source: str) -> list[str]:
     first, _, rest = source.partition("\n")
     try:
-        words = shlex.split(split_call(first, rest)[0])
+        words = system.split_words(split_call(first, rest)[0])
     except ValueError:
         return []
     separate = [after for word, after in itertools.pairwise(words) if word == "--out"]

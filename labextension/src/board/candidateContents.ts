@@ -39,15 +39,24 @@ export class CandidateContents implements IDisposable {
 
   /** The contents of all candidates whose cells are or were in the notebook, by id. */
   read(): ReadonlyMap<string, ICandidateContent> {
+    this._readCells('candidate');
+    this._readCells('solution');
+    return this._contents;
+  }
+
+  private _readCells(role: 'candidate' | 'solution'): void {
     for (const cell of this._notebook.cells) {
       const mark = markOf(cell, this.runId);
-      const shown = mark?.role === 'candidate' || mark?.role === 'solution';
-      if (shown && mark.candidate && !this._fresh.has(cell)) {
-        this._follow(cell);
+      if (mark?.role !== role || !mark.candidate || this._fresh.has(cell)) {
+        continue;
+      }
+      this._follow(cell);
+      // A stopped run joins the code of its subtasks under the name of the last candidate, which is not its code.
+      const joined = role === 'solution' && mark.status === 'stopped';
+      if (!joined || !this._contents.has(mark.candidate)) {
         this._keep(mark.candidate, contentOf(cell as ISharedCodeCell));
       }
     }
-    return this._contents;
   }
 
   private _follow(cell: ISharedCell): void {

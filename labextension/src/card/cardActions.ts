@@ -4,7 +4,7 @@ import { Notification } from '@jupyterlab/apputils';
 import type { CodeCell } from '@jupyterlab/cells';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-import { COMPARE } from '../link/explorationInterface';
+import { COMPARE, FOLLOW_UP } from '../link/explorationInterface';
 import { CommandIDs, reportProblem } from '../explorations/explorationCommands';
 import type { NotebookExplorations } from '../explorations/notebookExplorations';
 import { showCell } from '../generatedCells/notebookActions';
@@ -35,6 +35,11 @@ export class CardActions {
       case 'run':
         this._goToSolution(subject, cell, model, { quiet: true });
         void this._app.commands.execute(RUN_CELL);
+        break;
+      case 'follow':
+        if (run) {
+          void this._app.commands.execute(FOLLOW_UP, { run: run.key });
+        }
         break;
       case 'compare':
         void this._app.commands.execute(COMPARE, { run: runId });

@@ -57,7 +57,7 @@ export class CardButtonPlacement implements IDisposable {
     this._bars.forEach((bar, cell) => {
       const subject = cell.isDisposed ? undefined : subjects.get(cell.model.id);
       const shown = subject && hasCard(cell) ? subject : undefined;
-      bar.setButtons(shown ? this._buttons(shown) : []);
+      bar.setButtons(shown ? this._buttons(shown) : [], shown?.run);
     });
   }
 

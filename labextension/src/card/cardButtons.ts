@@ -13,6 +13,7 @@ export type CardAction =
   | 'stop'
   | 'go'
   | 'run'
+  | 'follow'
   | 'apply'
   | 'undo'
   | 'compare'
@@ -43,18 +44,26 @@ export function cardButtons(
   if (run && !isFinished(run)) {
     return acceptsControls(model) ? controlButtons(run, model, trans) : [];
   }
-  return [
-    ...(run?.patch
-      ? acceptsControls(model)
-        ? [patchButton(run, model, trans)]
-        : []
-      : solutionButtons(subject, trans)),
-    ...(run && comparable(run.run_id) ? [compareButton(trans)] : []),
+  const first: Button[] = run?.patch
+    ? acceptsControls(model)
+      ? [patchButton(run, model, trans)]
+      : []
+    : solutionButtons(subject, trans);
+  const compare = run && comparable(run.run_id) ? [compareButton(trans)] : [];
+  const rest: Button[] = [
     ...(run?.trace && acceptsControls(model)
       ? [exportButton(run, model, trans)]
       : []),
     ...(subject.hasCells ? [removeButton(trans)] : [])
   ];
+  // Without a solution, to look at what was tried comes first.
+  return first.length
+    ? [...first, ...inMenu([...compare, ...rest])]
+    : [...compare, ...inMenu(rest)];
+}
+
+function inMenu(buttons: Button[]): Button[] {
+  return buttons.map(button => ({ ...button, rank: 'menu' }));
 }
 
 function controlButtons(
@@ -69,7 +78,8 @@ function controlButtons(
     action: 'begin',
     label: beginning ? trans.__('Beginning…') : trans.__('Begin'),
     caption: trans.__('Begin with this plan; it can be changed in the sidebar'),
-    disabled: beginning
+    disabled: beginning,
+    rank: 'primary'
   };
   const stop: Button = {
     action: 'stop',
@@ -94,15 +104,23 @@ function solutionButtons(
     caption: solution
       ? trans.__('Go to the cell with the solution')
       : trans.__('Insert the solution as a cell below this one'),
-    disabled: false
+    disabled: false,
+    ...(solution ? { rank: 'menu' as const } : {})
   };
   const here: Button = {
     action: 'run',
     label: trans.__('Run here'),
     caption: trans.__("Run the solution in this notebook's kernel"),
+    disabled: false,
+    rank: 'primary'
+  };
+  const follow: Button = {
+    action: 'follow',
+    label: trans.__('Follow up…'),
+    caption: trans.__('Explore another task from the state after the solution'),
     disabled: false
   };
-  return [go, here];
+  return [here, ...(run?.code ? [follow] : []), go];
 }
 
 function patchButton(
@@ -115,7 +133,8 @@ function patchButton(
     ...(run.patch === 'applied'
       ? undoText(pending, trans)
       : applyText(pending, trans)),
-    disabled: pending
+    disabled: pending,
+    ...(run.patch === 'applied' ? {} : { rank: 'primary' as const })
   };
 }
 

@@ -7,7 +7,12 @@ export class KnownRuns {
   constructor(private _now: () => number = () => Date.now() / 1000) {}
 
   get all(): RunView[] {
-    return [...this._runs.values()];
+    return [...this._runs.values()].filter(({ key }) => !this._undone.has(key));
+  }
+
+  /** Leave out a run from now on: the user has undone it. */
+  markUndone(key: string): void {
+    this._undone.add(key);
   }
 
   get(key: string): RunView | undefined {
@@ -19,6 +24,7 @@ export class KnownRuns {
     const run = this._toBrowserClock(received);
     const known = this._runs.get(run.key);
     if (this._lost.delete(run.key)) {
+      this._undone.delete(run.key);
       this._runs.delete(run.key); // the key now belongs to a new run
     } else if (known && isFinished(known) && !isFinished(run)) {
       return;
@@ -88,5 +94,6 @@ export class KnownRuns {
   /** Upper bound of how many seconds the browser's clock is ahead of the kernel's. */
   private _clockOffset: number | null = null;
   private _runs = new Map<string, RunView>();
+  private _undone = new Set<string>();
   private _lost = new Set<string>();
 }

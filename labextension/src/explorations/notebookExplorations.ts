@@ -77,6 +77,7 @@ export class NotebookExplorations implements INotebookExplorations {
     );
     this._cells.deleted.connect(this._onDeleted, this);
     this._cells.firstCellInserted.connect(this._onFirstCell, this);
+    this._cells.undone.connect(this._onUndone, this);
     this._cells.reloaded.connect(() => this._syncAll());
     panel.context.model.sharedModel.changed.connect(this._onNotebook, this);
     const controlled = {
@@ -469,7 +470,11 @@ export class NotebookExplorations implements INotebookExplorations {
     const others = runs.filter(({ key }) => !this.isOwned(key));
     const active = this._runs.all.filter(run => !isFinished(run));
     runs.forEach(run => this._runs.put(run));
-    this._writeFinalStatuses(runs);
+    // The kernel writes the end of a run that was undone into the card of the one before.
+    const again = runs.flatMap(({ cell }) =>
+      this._runs.all.filter(run => run.cell === cell)
+    );
+    this._writeFinalStatuses([...runs, ...again]);
     active.forEach(({ key }) => void this._showEnd(key));
     for (const run of others) {
       if (this.isOwned(run.key) && this._isHere(run)) {
@@ -559,6 +564,22 @@ export class NotebookExplorations implements INotebookExplorations {
       .filter(run => isFinished(run) && this.isOwned(run.key))
       .filter(run => this._runs.isNewest(run.key))
       .forEach(run => writeFinalStatus(this._cells.notebook, run));
+  }
+
+  /** The run that this one replaced is the cell's present one again. */
+  private _onUndone(_: NotebookCells, key: string): void {
+    const run = this._runs.get(key);
+    if (!run) {
+      return;
+    }
+    if (!isFinished(run)) {
+      void this.stop(key);
+    }
+    const earlier = this._runs.earlier(key).pop();
+    this._dismiss(run);
+    this._runs.markUndone(key);
+    this._writeFinalStatuses(earlier ? [earlier] : []);
+    this._changed.emit();
   }
 
   private _onDeleted(_: NotebookCells, { run, cells }: IDeletedCells): void {

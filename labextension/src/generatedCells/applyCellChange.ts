@@ -97,11 +97,15 @@ function removeEarlierCells(
     const file = cell as unknown as IGeneratedCell;
     run.runId ||= (file.metadata[NAMESPACE] as unknown as IMark).run_id;
     run.earlierRemoved = true;
-    removeCells(
-      notebook,
-      (mark, cell) => isFromEarlierRun(run, mark, cell),
-      hasBeenRun
-    );
+    const isEarlier = (mark: IMark, cell: ISharedCell) =>
+      isFromEarlierRun(run, mark, cell);
+    for (const earlier of notebook.cells) {
+      const mark = markOf(earlier);
+      if (mark && isEarlier(mark, earlier)) {
+        run.replaced.add(earlier.getId());
+      }
+    }
+    removeCells(notebook, isEarlier, hasBeenRun);
   }
 }
 
@@ -149,7 +153,7 @@ function insertOrUpdate(
 }
 
 /** Remove a generated cell. One that the user has edited or run becomes an ordinary cell instead. */
-function removeCell(
+export function removeCell(
   draft: TransactionCells,
   cell: ISharedCell | undefined
 ): void {

@@ -48,17 +48,26 @@ export function badgeContent(
         buttons: [],
         why: []
       };
-    case 'solution':
-      return {
-        ...statusLabel(mark.status, trans),
-        name: trans.__('Solution'),
-        details: durationDetail(mark, trans),
-        buttons: [],
-        why: []
-      };
     default:
       return null;
   }
+}
+
+/** The row in place of a heading of a run in the user's notebook: that of what was tried, or that of the solution. */
+export function headingBadge(
+  mark: IMark,
+  source: string,
+  trans: TranslationBundle
+): IBadgeContent | null {
+  if (mark.role !== 'tries' && mark.role !== 'outcome') {
+    return null;
+  }
+  const name = /^#+\s+(.+)/.exec(source)?.[1] ?? '';
+  const isOver = mark.role === 'tries' && mark.status !== 'running';
+  const status = isOver
+    ? { sign: '', status: '' } // the card has the verdict
+    : statusLabel(mark.status, trans);
+  return name ? { ...status, name, details: [], buttons: [], why: [] } : null;
 }
 
 function candidateBadge(

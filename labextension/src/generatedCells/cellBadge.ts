@@ -9,7 +9,12 @@ import { PanelLayout, Widget } from '@lumino/widgets';
 
 import type { INotebookExplorations } from '../link/explorationInterface';
 import type { RunView } from '../messages';
-import { BadgeAction, badgeContent, IBadgeContent } from './badgeContent';
+import {
+  BadgeAction,
+  badgeContent,
+  headingBadge,
+  IBadgeContent
+} from './badgeContent';
 import { appendButton, appendElement, focusedAction } from './domElements';
 import { FOLDED_CLASS, foldOf, IFold, toggleFold } from './foldedCandidate';
 import { HeadingsReader } from './headingsReader';
@@ -18,6 +23,9 @@ import { MarkdownRenderer } from './markdownRenderer';
 
 /** CSS class of generated cells, for styles and the context menu. */
 const CELL_CLASS = 'jp-Explora-cell';
+
+/** CSS class of a heading that is shown as a badge. */
+const HEADING_CLASS = 'jp-Explora-heading';
 
 /** Called when a button of a badge is clicked. */
 export type OnBadgeAction = (action: BadgeAction, cell: Cell) => void;
@@ -67,16 +75,18 @@ export class CellBadge extends Widget {
     } else {
       appendElement(line, 'strong', 'jp-Explora-badge-name', view.name);
     }
-    const status = appendElement(line, 'span', 'jp-Explora-badge-status');
-    appendElement(status, 'span', '', view.sign).setAttribute(
-      'aria-hidden',
-      'true'
-    );
-    appendElement(status, 'span', '', ` ${view.status}`);
+    if (view.status) {
+      const status = appendElement(line, 'span', 'jp-Explora-badge-status');
+      appendElement(status, 'span', '', view.sign).setAttribute(
+        'aria-hidden',
+        'true'
+      );
+      appendElement(status, 'span', '', ` ${view.status}`);
+    }
     for (const detail of view.details) {
       appendElement(line, 'span', 'jp-Explora-badge-detail', detail);
     }
-    if (view.fold && !view.fold.open) {
+    if (view.fold?.code && !view.fold.open) {
       appendElement(line, 'code', 'jp-Explora-badge-code', view.fold.code);
       appendElement(line, 'span', 'jp-Explora-badge-result', view.fold.result);
     }
@@ -94,9 +104,12 @@ export class CellBadge extends Widget {
     sign.setAttribute('aria-hidden', 'true');
     appendElement(button, 'strong', 'jp-Explora-badge-name', name);
     button.type = 'button';
+    const cells = this.cell instanceof MarkdownCell;
     button.title = open
       ? this._trans.__('Show only one line')
-      : this._trans.__('Show code and output');
+      : cells
+        ? this._trans.__('Show what was tried')
+        : this._trans.__('Show code and output');
     button.dataset.action = 'toggle';
     button.setAttribute('aria-expanded', String(open));
     button.onclick = () => toggleFold(this.cell);
@@ -232,10 +245,16 @@ export class NotebookBadges implements IDisposable {
     const mark = cell.isDisposed ? null : markOf(cell.model);
     const run = runs.find(view => view.run_id === mark?.run_id);
     const edited = mark !== null && isEdited(cell.model.sharedModel);
+    const heading =
+      mark && cell instanceof MarkdownCell && !edited
+        ? headingBadge(mark, cell.model.sharedModel.getSource(), this._trans)
+        : null;
     const content =
-      mark && badgeContent(mark, edited, run, this._model, this._trans);
+      heading ??
+      (mark && badgeContent(mark, edited, run, this._model, this._trans));
     const fold = content && !edited ? this._foldOf(cell, mark!) : null;
-    cell.toggleClass(FOLDED_CLASS, fold?.open === false);
+    cell.toggleClass(HEADING_CLASS, heading !== null);
+    cell.toggleClass(FOLDED_CLASS, !heading && fold?.open === false);
     return content && { ...content, fold };
   }
 

@@ -1,7 +1,8 @@
 /**
  * Runs cells as usual, except recorded candidates, whose outputs are kept. A calling cell does not explore again when
  * it is run together with others, as by "Run All": that would replace its generated cells. A solution, and the cells
- * that are run after it, wait until it is known that the user agrees to what it replaces.
+ * that are run after it, wait until it is known that the user agrees to what it replaces; a cell that needs the package
+ * in the kernel, and those that are run after it, until the kernel has it.
  */
 import type { ISharedCell } from '@jupyter/ydoc';
 import { Notification } from '@jupyterlab/apputils';
@@ -37,17 +38,20 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
    * @param trans - translations of messages to the user
    * @param run - runs a cell
    * @param guard - decides whether solutions are run
+   * @param prepare - gives the kernel what a cell needs, if it needs anything; never rejects
    */
   constructor(
     private _trans: TranslationBundle,
     private _run: (options: Options) => Promise<boolean> = runCell,
-    private _guard?: ISolutionGuard
+    private _guard?: ISolutionGuard,
+    private _prepare?: (options: Options) => Promise<void> | undefined
   ) {}
 
   async runCell(options: Options): Promise<boolean> {
     const batch = this._joinBatch(options.notebook);
     const { sharedModel } = options.cell.model;
     const allowed = this._joinDecision(batch, options);
+    const prepared = this._joinPreparation(options);
     if (isGuarded(sharedModel)) {
       await batch.complete;
       if (batch.count === 1) {
@@ -62,9 +66,12 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
         return true;
       }
     }
+    if (prepared) {
+      await prepared;
+    }
     if (
-      allowed &&
-      (!(await allowed) || batch.failed || options.cell.isDisposed)
+      (allowed && !(await allowed)) ||
+      ((allowed || prepared) && (batch.failed || options.cell.isDisposed))
     ) {
       return false;
     }
@@ -96,6 +103,22 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
     }
     batch.waiting += batch.solutions.length > 0 ? 1 : 0;
     return this._decisions.get(notebook);
+  }
+
+  /** What the cell has to wait for: the preparation of the kernel for it, or for a cell that was run before it. */
+  private _joinPreparation(options: Options): Promise<void> | undefined {
+    const before = this._preparations.get(options.notebook);
+    const mine = this._prepare?.(options);
+    if (!mine) {
+      return before;
+    }
+    const both = Promise.all([before, mine]).then(() => {
+      if (this._preparations.get(options.notebook) === both) {
+        this._preparations.delete(options.notebook);
+      }
+    });
+    this._preparations.set(options.notebook, both);
+    return both;
   }
 
   private _startDecision(
@@ -177,6 +200,8 @@ export class ExplorationCellExecutor implements INotebookCellExecutor {
   }
 
   private _batches = new Map<INotebookModel, IBatch>();
+  /** The latest preparation of each notebook's kernel, until it is done. */
+  private _preparations = new Map<INotebookModel, Promise<void>>();
   /** The latest decision about solutions in each notebook, until it is made. */
   private _decisions = new Map<INotebookModel, Promise<boolean>>();
 }

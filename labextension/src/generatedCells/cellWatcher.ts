@@ -12,10 +12,11 @@ import { ISignal, Signal } from '@lumino/signaling';
 
 import { IMark, markOf } from './generatedCell';
 
-/** Generated cells that the user has deleted or moved, by id. */
+/** Generated cells that the user has deleted, moved or brought back, by id. */
 export interface IUserChanges {
   deleted: ReadonlyMap<string, IMark>;
   moved: ReadonlyMap<string, IMark>;
+  restored: ReadonlyMap<string, IMark>;
 }
 
 interface ICellSnapshot {
@@ -29,7 +30,7 @@ export class CellWatcher implements IDisposable {
     _notebook.changed.connect(this._onChanged, this);
   }
 
-  /** Emitted when the user has deleted or moved generated cells. */
+  /** Emitted when the user has deleted, moved or brought back generated cells. */
   get userChanged(): ISignal<this, IUserChanges> {
     return this._userChanged;
   }
@@ -91,8 +92,14 @@ export class CellWatcher implements IDisposable {
         (found ? moved : deleted).set(id, mark);
       }
     }
-    if (deleted.size || moved.size) {
-      this._userChanged.emit({ deleted, moved });
+    const restored = new Map<string, IMark>();
+    for (const [id, { mark }] of now) {
+      if (mark && !before.has(id)) {
+        restored.set(id, mark);
+      }
+    }
+    if (deleted.size || moved.size || restored.size) {
+      this._userChanged.emit({ deleted, moved, restored });
     }
   }
 

@@ -22,6 +22,8 @@ export interface IActionButton<A extends string = string> {
   label: string;
   caption: string;
   disabled: boolean;
+  /** How much it stands out: as the one that is filled, as any other, or below a menu. */
+  rank?: 'primary' | 'menu';
 }
 
 /** Append a button. One that is disabled keeps the focus, which a disabled element would lose. */
@@ -32,6 +34,7 @@ export function appendButton<A extends string>(
 ): HTMLButtonElement {
   const name = 'jp-Explora-badge-button';
   const button = appendElement(parent, 'button', name, shown.label);
+  button.classList.toggle('jp-mod-primary', shown.rank === 'primary');
   button.type = 'button';
   button.title = shown.caption;
   button.dataset.action = shown.action;

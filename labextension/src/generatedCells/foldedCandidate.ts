@@ -1,8 +1,9 @@
-/** Candidates that were not carried forward: each is shown as one line, and opened by its button. */
-import { Cell, CodeCell } from '@jupyterlab/cells';
+/** Candidates that were not carried forward, and all that was tried: each is one line, and opened by its button. */
+import { Cell, CodeCell, MarkdownCell } from '@jupyterlab/cells';
 import type { IError, IStream } from '@jupyterlab/nbformat';
 import type { IOutputAreaModel } from '@jupyterlab/outputarea';
 
+import { COLLAPSED } from './collapsedHeadings';
 import { IMark } from './generatedCell';
 
 /** CSS class of a cell of which only the badge is shown. */
@@ -24,6 +25,10 @@ export interface IFold {
 
 /** The line of a candidate that was not carried forward; `null` for other cells. */
 export function foldOf(cell: Cell, mark: IMark): IFold | null {
+  if (cell instanceof MarkdownCell && mark.role === 'tries') {
+    const open = cell.model.getMetadata(COLLAPSED) !== true;
+    return { open, code: '', result: '' };
+  }
   if (
     !(cell instanceof CodeCell) ||
     !FOLDABLE_ROLES.has(mark.role) ||
@@ -40,7 +45,9 @@ export function foldOf(cell: Cell, mark: IMark): IFold | null {
 
 /** Open or close a candidate. The state is saved with the notebook. */
 export function toggleFold(cell: Cell): void {
-  if (cell instanceof CodeCell) {
+  if (cell instanceof MarkdownCell) {
+    cell.headingCollapsed = !cell.headingCollapsed;
+  } else if (cell instanceof CodeCell) {
     const folded = !isFolded(cell);
     // If both change at once, the cell's view handles the first and overwrites the second with its old state.
     setHidden(cell, 'outputs_hidden', folded);

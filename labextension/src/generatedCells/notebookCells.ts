@@ -1,17 +1,18 @@
 /** The cells of all runs in one notebook: applies the kernel's changes and reports the user's. */
-import type { ISharedNotebook } from '@jupyter/ydoc';
+import type { ISharedNotebook, YNotebook } from '@jupyter/ydoc';
 import type { IDisposable } from '@lumino/disposable';
 import { ISignal, Signal } from '@lumino/signaling';
 
 import { isFinished } from '../link/runStatus';
 import type { CellChange, CellsMessage, Snapshot } from '../messages';
-import { applyChange, IRunChange } from './applyCellChange';
+import { applyChange, IRunChange, removeCell } from './applyCellChange';
 import { IMark, markOf, NAMESPACE } from './generatedCell';
 import type { Schedule } from './scheduling';
 import { ChangeQueue } from '../explorations/changeQueue';
 import { removeCells } from './cellRemoval';
 import { RunCellState } from './runCellState';
 import { CellWatcher, IUserChanges } from './cellWatcher';
+import { TransactionCells } from './transactionCells';
 
 /** Cells of a run that the user has deleted. */
 export interface IDeletedCells {
@@ -59,6 +60,11 @@ export class NotebookCells implements IDisposable {
    */
   get firstCellInserted(): ISignal<this, string> {
     return this._firstCellInserted;
+  }
+
+  /** Emitted with the key of a run when the user has brought back the cells that it replaced; its own are gone. */
+  get undone(): ISignal<this, string> {
+    return this._undone;
   }
 
   /** Emitted when the notebook was reloaded from its file. */
@@ -186,8 +192,12 @@ export class NotebookCells implements IDisposable {
 
   private _onUserChange(
     _: CellWatcher,
-    { deleted, moved }: IUserChanges
+    { deleted, moved, restored }: IUserChanges
   ): void {
+    if (restored.size) {
+      // The notebook must not be changed before all have heard of this change.
+      void Promise.resolve().then(() => this._onRestored([...restored.keys()]));
+    }
     for (const run of this._runs.values()) {
       const ours = (marks: ReadonlyMap<string, IMark>) =>
         [...marks.keys()].filter(id => marks.get(id)!.run_id === run.runId);
@@ -200,6 +210,33 @@ export class NotebookCells implements IDisposable {
     }
   }
 
+  /** The undo of a replacement takes the new cells away; that of a removal needs nothing but the headings in order. */
+  private _onRestored(ids: readonly string[]): void {
+    if (this._isDisposed) {
+      return;
+    }
+    const undone = [...this._runs.values()].filter(
+      run => !run.dismissed && ids.some(id => run.replaced.has(id))
+    );
+    this._unwatched(() =>
+      this.notebook.transact(() => {
+        const draft = new TransactionCells(this.notebook);
+        for (const cell of [...draft.cells]) {
+          const id = markOf(cell)?.run_id;
+          if (undone.some(({ runId }) => runId === id)) {
+            removeCell(draft, cell);
+          }
+        }
+      }, false)
+    );
+    for (const run of undone) {
+      // To do it again would remove the restored cells and bring nothing in their place.
+      (this.notebook as Partial<YNotebook>).undoManager?.clear(false, true);
+      this._undone.emit(run.key);
+    }
+  }
+
+  private _undone = new Signal<this, string>(this);
   private _firstCellInserted = new Signal<this, string>(this);
   private _deleted = new Signal<this, IDeletedCells>(this);
   private _runs = new Map<string, RunCellState>();

@@ -12,10 +12,12 @@ import {
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 
 import { CardActions } from '../card/cardActions';
+import { provideKernelSide } from '../link/kernelSide';
 import { claimPageId } from '../link/pageId';
 import { IExplorations } from '../link/explorationInterface';
 import { Commands } from '../explorations/explorationCommands';
 import { ExplorationRegistry } from '../explorations/explorationRegistry';
+import { needsPackage } from './callingCells';
 import { ExplorationCellExecutor } from './cellExecutor';
 import { decorateNotebook } from './notebookDecorations';
 import { ReplacementGuard } from './replacementGuard';
@@ -76,9 +78,22 @@ const executor: JupyterFrontEndPlugin<INotebookCellExecutor> = {
       notebook => registry?.forModel(notebook),
       trans
     );
-    return new ExplorationCellExecutor(trans, undefined, guard);
+    return new ExplorationCellExecutor(trans, undefined, guard, prepareKernel);
   }
 };
+
+/** Give the kernel the package before a cell that needs it, unless the kernel is known to have it. */
+function prepareKernel({
+  cell,
+  notebook,
+  sessionContext
+}: INotebookCellExecutor.IRunCellOptions): Promise<void> | undefined {
+  const kernel = sessionContext?.session?.kernel;
+  const isReady = registry?.forModel(notebook)?.link === 'ready';
+  return kernel && !isReady && needsPackage(cell.model.sharedModel)
+    ? provideKernelSide(kernel)
+    : undefined;
+}
 
 export const plugins: JupyterFrontEndPlugin<unknown>[] = [
   explorations,

@@ -25,6 +25,9 @@ export class RunCellState {
   /** Whether the cells of the calling cell's earlier runs have been removed. */
   earlierRemoved = false;
 
+  /** The cells of those runs, by which the undo of their removal is recognized. */
+  readonly replaced = new Set<string>();
+
   /** Whether the page has received all cells of the run after its end. */
   complete = false;
 

@@ -37,6 +37,9 @@ export type Control =
 /** The command that opens the comparison of candidates; its arguments are `run` and `subtask`. */
 export const COMPARE = 'explora:compare';
 
+/** The command that shows the form for a task that starts from the state after a solution; its argument is `run`. */
+export const FOLLOW_UP = 'exploracoder:follow-up';
+
 /** Result of an insertion: the cell was inserted, it was already there, or there is nothing to insert. */
 export type InsertResult = 'inserted' | 'there' | 'nothing';
 

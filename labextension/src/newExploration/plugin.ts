@@ -35,7 +35,7 @@ const forms: JupyterFrontEndPlugin<IFormServices> = {
   ): IFormServices => {
     const trans = (translator ?? nullTranslator).load('exploracoder_jupyter');
     const found = new FormServices(tracker, explorations);
-    addNewExplorationCommands(app, found, tracker, trans);
+    addNewExplorationCommands(app, found, tracker, explorations, trans);
     addCellCommands(app, found, tracker, trans);
     offerToLoadExtension(tracker, trans);
     const category = trans.__('Exploration');

@@ -3,6 +3,7 @@ import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { INotebookTracker } from '@jupyterlab/notebook';
 import type { TranslationBundle } from '@jupyterlab/translation';
 
+import { FOLLOW_UP, IExplorations } from '../link/explorationInterface';
 import { SHOW_SIDEBAR } from '../sidebar/hostServices';
 import { explorationIcon } from '../shared/icons';
 import type { ITask } from './callingCellSource';
@@ -37,9 +38,27 @@ export function addNewExplorationCommands(
   app: JupyterFrontEnd,
   forms: IFormServices,
   tracker: INotebookTracker,
+  explorations: IExplorations,
   trans: TranslationBundle
 ): void {
   const { commands } = app;
+  commands.addCommand(FOLLOW_UP, {
+    label: trans.__('Follow Up on Exploration…'),
+    describedBy: {
+      args: {
+        type: 'object',
+        properties: { run: { type: 'string', description: 'Key of the run' } }
+      }
+    },
+    execute: async args => {
+      const runs = explorations.current?.runs ?? [];
+      const run = runs.find(({ key }) => key === args.run);
+      if (run) {
+        forms.followUp(run);
+        await commands.execute(SHOW_SIDEBAR);
+      }
+    }
+  });
   commands.addCommand(NewExplorationCommandIDs.new, {
     label: args =>
       args.isLauncher ? trans.__('Explore') : trans.__('New Exploration…'),

@@ -101,12 +101,20 @@ class Server:
             time.sleep(0.1)
         raise AssertionError((folder / "server.log").read_text())
 
-    def write(self, name, *sources):
-        """A notebook with these code cells; `%load_ext` goes before them."""
-        cells = [new_code_cell(source) for source in ("%load_ext exploracoder_jupyter", *sources)]
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    def write(self, name, *sources, kernel="python3", load=True):
+        """A notebook with these code cells; `load`: `%load_ext` goes before them."""
+        loading = ["%load_ext exploracoder_jupyter"] if load else []
+        cells = [new_code_cell(source) for source in (*loading, *sources)]
+        kernel = {"name": kernel, "display_name": kernel, "language": "python"}
         nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), self.root / name)
         return name
+
+    def add_kernel(self, name, python):
+        """Install a kernelspec for this interpreter; pages that are loaded later know it."""
+        folder = self.home / ".local" / "share" / "jupyter" / "kernels" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        (folder / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "python"}))
 
     def read(self, name):
         return nbformat.read(self.root / name, as_version=4)

@@ -6,9 +6,9 @@ import pytest
 
 from tests.e2e.browser.accessibility import CARD, violations_by_theme
 from tests.e2e.browser.board import Board
-from tests.e2e.browser.lab import candidates, metadata, of_role, ours, source, text
+from tests.e2e.browser.lab import WIDE, candidates, metadata, of_role, ours, source, text
 from tests.e2e.browser.play import Scene
-from tests.e2e.browser.stories import SECOND, start_run, two_scenes
+from tests.e2e.browser.stories import SECOND, cell, start_run, two_scenes
 
 SOLUTION = "import statistics\n\nmiddle = statistics.median([3, 1, 2])\nprint('the middle is', middle)"
 FAILING = Scene("Fail.", ["import math\nmath.sqrt('four')", "raise KeyError('x')"], mended="raise KeyError('y')")
@@ -24,6 +24,15 @@ class Card:
 
     def button(self, name):
         return self.bar.get_by_role("button", name=name, exact=True)
+
+    def choose(self, name):
+        """Choose an action of the menu by keyboard."""
+        self.button("More").focus()
+        self._page.keyboard.press("Enter")
+        self._page.get_by_role("menuitem", name=name, exact=True).wait_for()
+        self._page.keyboard.press(name[0])
+        self._page.keyboard.press("Enter")
+        self._page.get_by_role("menuitem", name=name, exact=True).wait_for(state="detached")
 
     def buttons(self):
         return self.bar.get_by_role("button").all_inner_texts()
@@ -69,7 +78,8 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     notebook = start_run(tab, server, script, more=("mine = 1",))
     cells = notebook.until_ended()
     card = Card(notebook)
-    tab.until(card.button("Go to solution").is_visible, "the buttons of the result")
+    tab.until(card.button("Run here").is_visible, "the buttons of the result")
+    assert [name.strip(" ▾") for name in card.buttons()] == ["Run here", "Follow up…", "More"]
 
     (tries,), (solution,) = of_role(cells, "tries"), of_role(cells, "solution")
     below = cells[cells.index(tries) + 1 : cells.index(of_role(cells, "outcome")[0])]
@@ -78,11 +88,13 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     assert failed and f"{len(failed)} failed" in source(tries)
     tab.until(card.is_in_view, "the card")
     shown = card.root.inner_text()
-    assert "Unchecked" in shown and SOLUTION.splitlines()[-1] in shown and "the middle is 2" in shown
+    assert "Unchecked" in shown and "the middle is 2" in shown and "print(" not in shown
+    tab.shot("card-solved")
     assert "Exploring" not in shown and "tokens" in shown
 
     # The notebook remembers what the user opens.
-    tab.page.get_by_role("button", name=f"{len(below)} cells hidden").click()
+    assert not tab.page.get_by_role("button", name=f"{len(below)} cells hidden").is_visible()
+    tab.page.get_by_role("button", name=source(tries).strip("# ")).click()
     tab.until(lambda: not hidden(notebook), "the cells")
     folded = tab.page.get_by_role("group", name="Candidate 2.2").get_by_role("button", expanded=False)
     tab.until(lambda: "middle = 20" in folded.locator("..").inner_text(), "the first line of a folded cell")
@@ -96,6 +108,26 @@ def test_the_view_ends_at_card_heading_and_solution(tab, server, play):
     assert source(solution) in {source(c) for c in notebook.cells()}
 
 
+def test_a_stored_table_scrolls_at_any_width(tab, server, play):
+    program = "import pandas as pd\nbest = pd.DataFrame({f'column {n}': ['some long text'] * 3 for n in range(9)})"
+    script = play(*two_scenes(), solution=f"{program}\nlength = len(best)")
+    task = "Store the best rows in `best`, and how many they are in `length`."
+    notebook = tab.open(server.write("stored.ipynb", cell(script, task=task)))
+    notebook.run_and_wait(0)
+    notebook.run(1)
+    notebook.until_ended()
+    card = Card(notebook)
+    tab.until(card.button("Run here").is_visible, "the buttons of the result")
+    assert "length = 3" in card.root.inner_text() and "best: 3 rows x 9 columns" in card.root.inner_text()
+    table = card.root.get_by_role("region", name="First rows of best")
+    found = violations_by_theme(tab, CARD, "card-stored")
+    tab.page.set_viewport_size({"width": 900, "height": 900})
+    tab.until(lambda: table.evaluate("node => node.scrollWidth > node.clientWidth"), "the table to scroll")
+    tab.shot("card-stored-900")
+    tab.page.set_viewport_size(WIDE)
+    assert not found
+
+
 def test_the_buttons_work_with_the_keyboard(tab, server, play):
     script = play(*two_scenes(), solution=SOLUTION)
     notebook = start_run(tab, server, script, "--review")
@@ -107,23 +139,21 @@ def test_the_buttons_work_with_the_keyboard(tab, server, play):
     notebook.until_ended()
     here = card.button("Run here")
     here.wait_for()
-    card.button("Go to solution").focus()
+    here.focus()
     tab.page.keyboard.press("Tab")
-    assert here.evaluate("element => element === document.activeElement")
+    assert card.button("Follow up…").evaluate("element => element === document.activeElement")
+    tab.page.keyboard.press("Shift+Tab")
     tab.page.keyboard.press("Enter")
     notebook.until(lambda cells: "the middle is 2" in text(of_role(cells, "solution")[0]), "the solution to be run")
 
-    card.button("Compare").focus()
-    tab.page.keyboard.press("Enter")
+    card.choose("Compare")
     Board(tab).column("2.1").wait_for()
 
     notebook.select(0)
-    card.button("Remove").focus()
-    tab.page.keyboard.press("Enter")
+    card.choose("Remove")
     tab.page.get_by_role("button", name="Remove", exact=True).last.click()
     notebook.until(lambda cells: not ours(cells))
-    insert, go = card.button("Insert solution"), card.button("Go to solution")
-    tab.until(lambda: insert.is_visible() is not go.is_visible(), "one of the two buttons")
+    tab.until(lambda: card.button("Run here").is_visible(), "the buttons of the result that is kept")
 
 
 def test_a_run_without_a_solution_says_why(tab, server, play):
@@ -132,9 +162,9 @@ def test_a_run_without_a_solution_says_why(tab, server, play):
     cells = notebook.until_ended()
     card = Card(notebook)
     tab.until(lambda: "Unsolved" in card.root.inner_text(), "the end")
-    assert "Run here" not in card.buttons() and "Remove" in card.buttons()
+    assert "Run here" not in card.buttons() and card.button("More").is_visible()
     tab.until(lambda: hidden(notebook) == tried(cells), "the collapse of what was tried, and of nothing else")
-    tab.page.get_by_role("heading", name="No solution").wait_for()
+    tab.page.get_by_role("group", name="No solution").wait_for()
     tab.shot("card-unsolved")
 
 

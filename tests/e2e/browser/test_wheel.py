@@ -70,7 +70,8 @@ def test_the_sdist_has_the_sources_and_nothing_installed(built):
     [sdist] = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"labextension/src/index.ts", "examples/shortest-path.txt", "mkdocs.yml", "CITATION.cff"} <= names
+    assert {"labextension/src/index.ts", "mkdocs.yml", "CITATION.cff"} <= names
+    assert {"examples/high-water.txt", "examples/tidebook/__init__.py"} <= names
     assert [name for name in names if name.startswith(("labextension/node_modules", "labextension/lib"))] == []
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode == 0:  # not where the sources themselves were unpacked

@@ -47,10 +47,10 @@ class Agent:
         return (await self.call("try_variants", kernel=kernel, variants=variants, **options))["variants"]
 
 
-def server_parameters(folder):
+def server_parameters(folder, *options):
     """How a client starts the server, with the folders of the test that runs."""
     environ = {**os.environ, "JUPYTER_RUNTIME_DIR": str(runtime_folder(folder))}
-    arguments = ["-m", "exploracoder_jupyter.cli", "mcp", "--workdir", str(folder)]
+    arguments = ["-m", "exploracoder_jupyter.cli", "mcp", "--workdir", str(folder), *options]
     return StdioServerParameters(command=sys.executable, args=arguments, env=environ)
 
 
@@ -61,9 +61,9 @@ def runtime_folder(folder):
 
 
 @asynccontextmanager
-async def agent(folder):
-    """A client that has started a server."""
-    async with stdio_client(server_parameters(folder)) as streams, ClientSession(*streams) as session:
+async def agent(folder, *options):
+    """A client that has started a server with these options."""
+    async with stdio_client(server_parameters(folder, *options)) as streams, ClientSession(*streams) as session:
         await session.initialize()
         yield Agent(session)
 

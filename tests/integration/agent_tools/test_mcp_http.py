@@ -5,9 +5,9 @@ import subprocess
 import sys
 from contextlib import AsyncExitStack
 
-import httpx2
 import pytest
 
+from exploracoder_jupyter.core.http_client import httpx
 from tests.integration.agent_tools.mcp_client import Agent, server_parameters
 from tests.patience import patience
 
@@ -58,7 +58,7 @@ async def test_the_client_with_the_token_is_served(served):
 def test_nobody_else_is(served, headers, status):
     own = {"Authorization": f"Bearer {served['token']}"} if status == 403 else {}
     accepted = {"Accept": "application/json, text/event-stream"}
-    with httpx2.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False) as client:
         answer = client.post(served["url"], json=HELLO, headers={**accepted, **own, **headers})
     assert answer.status_code == status and answer.text == ""
 

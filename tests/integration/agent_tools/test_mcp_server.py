@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import anyio
+import nbformat
 import psutil
 import pytest
 
@@ -176,10 +177,12 @@ async def test_hostile_arguments_are_refused_in_one_sentence(folder):
 
 async def test_a_kernel_that_is_busy_or_dies_is_reported(folder):
     async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
-        request = kernel.client.execute("import time; time.sleep(12)")
+        waiting = "import pathlib, time\nwhile not pathlib.Path('go').exists():\n    time.sleep(0.1)"
+        request = kernel.client.execute(waiting)
         await anyio.sleep(patience(0.5))
         [found] = (await client.call("list_kernels"))["kernels"]
         assert found["busy"] and found["language"] == "python"
+        (folder / "work" / "go").touch()
         await kernel.finish(request)
 
         [first] = await client.try_code("users", "kept = 5")
@@ -237,6 +240,24 @@ async def test_everything_ends_with_the_client_and_is_logged(folder, monkeypatch
         assert [call["tool"] for call in json_result("history", done.stdout)["calls"]] == ["try_variants"]
 
 
+async def test_a_notebook_shows_what_was_tried(folder):
+    path = folder / "tries.ipynb"
+    async with agent(folder, "--trace", str(path)) as client:
+        await client.try_code("fresh", "x = 6", "1 / 0", check="assert x == 6")
+        secret = "print('sk-4f9c1d7e2b8a6035c4d1e9f7a2b8c3d4'); 7"
+        [tried] = await client.try_code("fresh", secret)
+    notebook = nbformat.read(path, 4)
+    nbformat.validate(notebook)
+    assert [cell.source for cell in notebook.cells if cell.cell_type == "code"][:2] == ["x = 6", "1 / 0"]
+    _, failed, printed = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    assert (failed[0].ename, printed[-1].data["text/plain"]) == ("ZeroDivisionError", "7")
+    assert "4f9c1d7e" not in path.read_text() and "check passed" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600 and tried["result"] == "ran"
+    command = [sys.executable, "-m", "exploracoder_jupyter.cli", "mcp", "--trace", str(path)]
+    refused = await anyio.run_process(command, check=False)
+    assert refused.returncode == 2 and nbformat.read(path, 4) == notebook
+
+
 async def test_a_call_that_is_given_up_ends_nothing_else(folder):
     async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
         [first] = await client.try_code("users", "kept = 5")
@@ -290,6 +311,27 @@ async def test_libraries_are_read_as_installed(folder):
         assert "json.dumps" in second["similar"]
         small = await client.attempt("read_api", paths=["json.dumps"], source=True, max_tokens=200)
         assert len(small[1]) < 1600 and "left out" in small[1]
+
+
+async def test_a_library_beside_the_notebook_is_read(folder):
+    async with users_kernel(folder, GIVEN) as kernel, agent(folder) as client:
+        for place in ("work", "."):
+            (folder / place / "beside_it.py").write_text(f'def pour():\n    """Pour what {place} has."""\n')
+        [theirs] = (await client.call("read_api", paths=["beside_it.pour"], kernel="users"))["apis"]
+        [ours] = (await client.call("read_api", paths=["beside_it.pour"]))["apis"]
+        found = await client.call("search_apis", query="pour", libraries=["beside_it"], kernel="users")
+        assert kernel.process.is_running()
+    assert (theirs["documentation"], ours["documentation"]) == ("Pour what work has.", "Pour what . has.")
+    assert found["results"][0]["path"] == "beside_it.pour"
+
+
+async def test_a_long_printed_text_is_read_whole(folder):
+    async with agent(folder) as client:
+        code = "print('\\n'.join(f'line {number}' for number in range(2_000)))"
+        [shown] = await client.try_code("fresh", code, max_tokens=20_000)
+        [cut] = await client.try_code("fresh", code)
+    assert "line 1000\n" in shown["shows"]
+    assert "line 1000\n" not in cut["shows"]
 
 
 async def test_packages_of_the_environment_are_found(folder, monkeypatch):

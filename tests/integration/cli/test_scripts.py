@@ -1,6 +1,7 @@
 """The scripts of this repository."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -38,3 +39,33 @@ def test_the_documentation_builds_with_its_extra_alone(tmp_path):
     assert done.returncode == 0, done.stderr
     made = (tmp_path / "site" / "reference" / "commands" / "index.html").read_text()
     assert "--budget-tokens" in made and "jupyter explora check" in made
+
+
+@pytest.fixture
+def examples(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "examples"
+
+
+def _typed(command, folder):
+    """What a command of the README prints, line by line."""
+    program = shlex.split(command)
+    assert program[:2] == ["jupyter", "explora"]
+    done = subprocess.run(
+        [sys.executable, "-m", "exploracoder_jupyter.cli", *program[2:]], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return (done.stdout + done.stderr).splitlines()
+
+
+def test_the_readmes_first_command_prints_what_it_says(examples):
+    readme = (ROOT / "README.md").read_text()
+    [command] = re.findall(r"^jupyter explora run .*", readme, re.MULTILINE)
+    printed = re.search(r"```text\n(Solved: .*?)```", readme, re.DOTALL)[1]
+    assert {*printed.splitlines()} <= {*_typed(command, examples)}
+
+
+def test_the_readmes_recorded_run_can_be_replayed(examples):
+    [command] = re.findall(r"^jupyter explora replay .*", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert "It took the same course as the recorded run." in _typed(command, examples)

@@ -14,7 +14,7 @@ import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Sandbox
 from exploracoder_jupyter.core.errors import BranchingChanged, KernelError
-from exploracoder_jupyter.core.files import try_lock
+from exploracoder_jupyter.core.platforms.posix import try_lock
 from exploracoder_jupyter.kernel_agent.forking.descriptor_replacements import MAX_COPIED_BYTES
 from exploracoder_jupyter.kernels import open_siblings
 from exploracoder_jupyter.kernels.agent import local_inspector

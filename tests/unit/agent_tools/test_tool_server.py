@@ -21,7 +21,7 @@ def tools(tmp_path):
 
 
 def test_every_argument_has_a_type_and_a_limit(tools):
-    assert EXECUTING < {*tools}
+    assert {*tools} > EXECUTING
     for name, tool in tools.items():
         assert tool["inputSchema"]["properties"]["max_tokens"]["maximum"] > 0, name
         for argument, schema in tool["inputSchema"]["properties"].items():

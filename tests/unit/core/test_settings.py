@@ -169,3 +169,10 @@ def test_an_unknown_file_setting_gets_a_suggestion(file, text, named, meant):
     assert repr(named) in refused.value.message and str(path) in refused.value.message
     assert meant in refused.value.remedy
     assert "sk-12345" not in str(refused.value)
+
+
+def test_an_optional_number_is_bounded_too(tmp_path):
+    nowhere = tmp_path / "none.toml"
+    with pytest.raises(UsageError, match="must be at least 1"):
+        resolve({"endpoint": {"max_tokens": 0}}, path=nowhere)
+    assert resolve({"endpoint": {"max_tokens": None}}, path=nowhere).endpoint.max_tokens is None

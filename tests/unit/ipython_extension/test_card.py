@@ -83,12 +83,18 @@ class Elements(HTMLParser):
 
 
 def test_an_ended_card_has_verdict_solution_and_cost():
-    bundle = card(final(stream("the end\n")))
+    bundle = card(final(stream("the end\n")), cells=False)
     for words in (bundle["text/plain"], nh3.clean(bundle["text/html"], tags=set())):
         assert "Solved." in words and "print('the end')" in words and "the end\n" in words.replace("6 tries", "\n")
         assert "6 tries, 3 failed" in words and "600 tokens" in words and "explorations/a.ipynb" in words
         assert "Exploring" not in words
     assert bundle["text/plain"].index("print") < bundle["text/plain"].index("6 tries")
+
+
+def test_the_cells_below_are_not_repeated():
+    for words in card(final(stream("the end\n"))).values():
+        assert "print('the end')" not in words and "6 tries" not in words
+        assert "Solved." in words and "the end" in words and "600 tokens" in words
 
 
 def test_it_lists_no_tries_above_their_cells():
@@ -98,18 +104,52 @@ def test_it_lists_no_tries_above_their_cells():
         assert "Load the graph" in words
 
 
-@pytest.mark.parametrize(("outcome", "shown"), [("unchecked", True), ("solved", False)])
-def test_an_unchecked_result_can_be_looked_at(outcome, shown):
-    summary = "pandas.DataFrame: 31 rows x 2 columns\n  Graz: float64, all missing"
-    changes = (types.Change("rain", "new", "DataFrame", summary), types.Change("other", "new", "int", "int: 3"))
-    seen = CandidateObserved("s1", types.Observation("ok", changes=changes))
+def stored(summary, *, outcome="solved", text="Load the rain of each city into `rain`."):
+    """The card of a run whose solution leaves `rain` with this summary, and two other variables."""
+    others = (types.Change("other", "new", "int", "int: 3"), types.Change("city", "new", "str", "str: 'Graz'"))
+    seen = CandidateObserved(
+        "s1", types.Observation("ok", changes=(types.Change("rain", "new", "T", summary), *others))
+    )
     chosen = CandidateSelected(types.Selection("solution", "s1", ()))
-    solution = types.Solution("rain = load()", "s1", ())
-    ending = replace(finished(outcome), solution=solution)
-    task = started("Load the rain of each city into `rain`.")
-    for words in card(after(task, proposed("s1", "rain = load()"), seen, chosen, ending)).values():
-        assert ("31 rows" in words and "Graz: float64, all missing" in words) == shown
-        assert "int: 3" not in words
+    ending = replace(finished(outcome), solution=types.Solution("rain = load()", "s1", ()))
+    return card(after(started(text), proposed("s1", "rain = load()"), seen, chosen, ending))
+
+
+@pytest.mark.parametrize(("outcome", "shown"), [("unchecked", True), ("solved", True), ("stopped", False)])
+def test_what_the_task_stores_is_shown(outcome, shown):
+    words = stored("int: 5", outcome=outcome)
+    assert ("rain = 5" in words["text/plain"]) == shown
+    assert ("<strong>rain</strong> = 5" in words["text/html"]) == shown
+    assert "other" not in words["text/html"] and "Graz" not in words["text/html"]
+
+
+def test_a_stored_table_shows_its_rows():
+    rows = [f"    {place} | day {place}" for place in range(10)]
+    summary = [
+        "pandas.DataFrame: 10 rows x 2 columns, 1.2 kB",
+        "  n: int64",
+        "  all rows:",
+        "    n | day",
+        *rows,
+        "  n: x",
+    ]
+    page = stored("\n".join(summary))["text/html"]
+    assert "10 rows x 2 columns<" in page and "kB" not in page
+    assert page.count("<tr>") == 6 and ">day 4</td>" in page and "white-space:pre" in page
+    ambiguous = stored("\n".join([*summary[:4], "    1 | 'a | b'"]))["text/html"]
+    assert "<table" not in ambiguous and "10 rows x 2 columns" in ambiguous
+
+
+def test_cut_rows_keep_the_columns_they_have():
+    rows = ["    n | day | note", "    1 | Monday...[+40 characters]", "    2 | Tuesday...[+40 characters]"]
+    page = stored("\n".join(["pandas.DataFrame: 2 rows x 3 columns", "  all rows:", *rows]))["text/html"]
+    assert page.count("</th>") == 2 and page.count("</td>") == 4
+
+
+def test_lines_of_code_and_output_scroll():
+    for cells in (True, False):
+        page = card(final(stream("the end\n")), cells=cells)["text/html"]
+        assert "pre-wrap" not in page and "overflow:auto" in page
 
 
 def test_during_a_run_it_has_step_and_output():
@@ -269,7 +309,7 @@ def test_only_a_program_that_ran_is_offered(outcome, code, status):
     summary = {"status": outcome, "reason": "So\nit was.", "solution": "x = 1"}
     for ended in (state, with_summary(state, summary), with_summary(RunState(), summary)):
         assert ended.offered_solution == code
-        assert ("<pre" in card(ended)["text/html"]) == (code is not None)
+        assert ("<pre" in card(ended, cells=False)["text/html"]) == (code is not None)
         assert all(outcome.capitalize() in words for words in card(ended).values())
     assert f"Solution [{status}]" in as_text(state, 2000.0)
 

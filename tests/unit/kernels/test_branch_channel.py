@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from exploracoder_jupyter.kernel_agent.forking import process_fork
-from exploracoder_jupyter.kernels.processes.processes import BranchChannel
+from exploracoder_jupyter.kernels.processes.forked_process import BranchChannel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's")
 

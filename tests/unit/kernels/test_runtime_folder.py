@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.core.files import try_lock
-from exploracoder_jupyter.kernels.launcher import open_run_folder, remove_tree
+from exploracoder_jupyter.core.platforms.posix import open_run_folder, remove_tree, try_lock
 
 OTHER = 65534
 OLD = time.time() - 3600

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exploracoder_jupyter.kernels.launcher import remove_tree
+from exploracoder_jupyter.core.platforms.posix import remove_tree
 from exploracoder_jupyter.kernels.sandbox.spawn_isolation import Isolation, needed_by_interpreter
 from exploracoder_jupyter.kernels.sandbox.views import FileView, allowed_environment, hidden_paths, named_paths
 from exploracoder_jupyter.kernels.sandbox.working_directory import take_snapshot

@@ -152,6 +152,14 @@ def test_a_later_task_finds_earlier_lessons(store):
     assert _search(SnippetSource(store, {"pandas": "2.3.0"}), "read a csv file") == []
 
 
+def test_steps_that_a_found_solution_repeats_are_left_out(store):
+    whole = replace(READ, title="Read a CSV file and count its rows", code=f"{READ.code}\nprint(len(f))", observed="")
+    other = replace(READ, title="Read another CSV file", code="import pandas\ng = pandas.read_csv('b.csv')")
+    store.add([READ, whole, other], "values")
+    found = anyio.run(SnippetSource(store, VERSIONS).search, "Read a CSV file and count its rows", 2)
+    assert [hit.passage.title for hit in found] == [whole.title, other.title]
+
+
 def test_what_does_not_run_any_more_is_forgotten(store):
     source = SnippetSource(store, VERSIONS)
     anyio.run(source.learn, [READ, _made("Read a CSV file in parts")])

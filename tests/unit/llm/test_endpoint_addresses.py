@@ -1,9 +1,9 @@
-import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Endpoint
 from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.llm.endpoint import connection
 from exploracoder_jupyter.llm.endpoint.connection import is_local
 from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
@@ -56,7 +56,7 @@ async def test_the_query_goes_with_every_path():
         asked.append(str(request.url))
         return models(request) if request.url.path.endswith("/models") else refusal(404)
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     endpoint = Endpoint(model="m", base_url=" http://h.example/openai/v1/?api-version=2024-10-21&key=a%20b ")
     with pytest.raises(EndpointError, match="Available: small"):
         await answers(OpenAIModel(endpoint, Secrets(), http_client=client), ask())

@@ -1,12 +1,12 @@
 import json
 
-import httpx2
 import numpy as np
 import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Endpoint
 from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.llm.embeddings import EndpointEmbedder
 from tests.unit.served import KEY, URL
 
@@ -15,9 +15,9 @@ def embedder(answer):
     def handle(request):
         if request.url.path.endswith("/embeddings"):
             return answer(json.loads(request.content)["input"])
-        return httpx2.Response(404)
+        return httpx.Response(404)
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     return EndpointEmbedder(
         Endpoint(base_url=URL, embedding_model="e5", retries=0), Secrets(api_key=KEY), http_client=client
     )
@@ -26,7 +26,7 @@ def embedder(answer):
 def vectors(rows, *, order=None):
     data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
     data = [data[i] for i in order] if order else data
-    return httpx2.Response(200, json={"object": "list", "data": data, "model": "e5"})
+    return httpx.Response(200, json={"object": "list", "data": data, "model": "e5"})
 
 
 async def test_vectors_keep_the_order_over_several_requests():
@@ -58,15 +58,15 @@ async def test_empty_and_long_texts_are_sent_acceptably():
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda texts: httpx2.Response(404, json={"error": {"message": "no such path"}}),
-        lambda texts: httpx2.Response(200, text="<html>", headers={"content-type": "text/html"}),
-        lambda texts: httpx2.Response(200, json={}),
+        lambda texts: httpx.Response(404, json={"error": {"message": "no such path"}}),
+        lambda texts: httpx.Response(200, text="<html>", headers={"content-type": "text/html"}),
+        lambda texts: httpx.Response(200, json={}),
         lambda texts: vectors([[1.0]]),
         lambda texts: vectors([[1.0], [1.0, 2.0]]),
         lambda texts: vectors([None, None]),
         lambda texts: vectors([[1e300], [1.0]]),
         lambda texts: vectors([[10**400], [1.0]]),
-        lambda texts: httpx2.Response(200, json={"data": [{"index": at, "embedding": [1.0]} for at in ("a", 1)]}),
+        lambda texts: httpx.Response(200, json={"data": [{"index": at, "embedding": [1.0]} for at in ("a", 1)]}),
     ],
 )
 async def test_anything_but_proper_vectors_is_an_endpoint_error(answer):

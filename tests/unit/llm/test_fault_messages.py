@@ -1,12 +1,12 @@
 import logging
 import traceback
 
-import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration.sections import Endpoint
 from exploracoder_jupyter.core.configuration.sources import Secrets
 from exploracoder_jupyter.core.errors import EndpointError, UsageError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.llm.endpoint.faults import quote_message
 from exploracoder_jupyter.llm.endpoint.model import OpenAIModel
 from tests.unit.served import KEY, URL, answers, ask, model, refusal, whole
@@ -43,7 +43,7 @@ async def test_a_server_without_keys_is_asked_without_one():
         assert request.headers["authorization"] == "Bearer not-needed"
         return whole("x")
 
-    client = httpx2.AsyncClient(transport=httpx2.MockTransport(handle))
+    client = httpx.AsyncClient(transport=httpx.MockTransport(handle))
     served = OpenAIModel(Endpoint(model="m", base_url="ollama", retries=0), Secrets(), http_client=client)
     assert [reply.text for reply in await answers(served, ask())] == ["x"]
 
@@ -69,12 +69,12 @@ def test_an_invalid_key_is_reported_without_showing_it(key):
         lambda body: refusal(400, f"what is {KEY}?"),
         lambda body: refusal(429, f"too much from {KEY}"),
         lambda body: refusal(500, f"Authorization: Bearer {KEY}"),
-        lambda body: httpx2.Response(502, text=f"Bearer {KEY}"),
-        lambda body: httpx2.Response(200, text=f"Bearer {KEY}"),
-        lambda body: httpx2.Response(200, json={"error": {"message": f"Bearer {KEY}"}}),
-        lambda body: httpx2.Response(200, content=f"{{{KEY}", headers={"content-type": "application/json"}),
-        lambda body: (_ for _ in ()).throw(httpx2.ConnectError(f"cannot send Bearer {KEY}")),
-        lambda body: (_ for _ in ()).throw(httpx2.ReadTimeout(f"cannot send Bearer {KEY}")),
+        lambda body: httpx.Response(502, text=f"Bearer {KEY}"),
+        lambda body: httpx.Response(200, text=f"Bearer {KEY}"),
+        lambda body: httpx.Response(200, json={"error": {"message": f"Bearer {KEY}"}}),
+        lambda body: httpx.Response(200, content=f"{{{KEY}", headers={"content-type": "application/json"}),
+        lambda body: (_ for _ in ()).throw(httpx.ConnectError(f"cannot send Bearer {KEY}")),
+        lambda body: (_ for _ in ()).throw(httpx.ReadTimeout(f"cannot send Bearer {KEY}")),
     ],
 )
 async def test_the_key_is_in_no_error_or_log(answer, caplog):
@@ -86,7 +86,7 @@ async def test_the_key_is_in_no_error_or_log(answer, caplog):
 
 @pytest.mark.parametrize("echoed", ['sk-a/b"c', "sk-a%2Fb%22c", 'sk-a/b\\"c'])
 def test_an_escaped_echoed_key_is_not_quoted(echoed):
-    assert quote_message(f"bad key {echoed}!", 'sk-a/b"c') == "bad key [key]!"
+    assert quote_message(f"bad key {echoed}!", ['sk-a/b"c']) == "bad key [key]!"
 
 
 async def test_an_unknown_model_is_answered_with_existing_ones():
@@ -96,7 +96,7 @@ async def test_an_unknown_model_is_answered_with_existing_ones():
 
 
 async def test_a_wrong_address_names_address_and_model():
-    error = await failure(lambda body: httpx2.Response(404, text="<html>nginx</html>"), model="small")
+    error = await failure(lambda body: httpx.Response(404, text="<html>nginx</html>"), model="small")
     assert error.message == f"{URL} was not found, or has no model 'small' (404)."
     assert "/v1" in error.remedy
 
@@ -124,7 +124,7 @@ async def test_what_passes_when_tried_again_is_not_noticed():
 
 async def test_a_password_in_the_address_is_not_shown():
     def answer(body):
-        raise httpx2.ConnectError("no")
+        raise httpx.ConnectError("no")
 
     error = await failure(answer, base_url="http://me:secret@models.example/v1")
     assert error.message.startswith("http://models.example/v1 cannot")
@@ -133,8 +133,8 @@ async def test_a_password_in_the_address_is_not_shown():
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda body: httpx2.Response(200, text="<html>Welcome</html>", headers={"content-type": "text/html"}),
-        lambda body: httpx2.Response(200, content="{oops", headers={"content-type": "application/json"}),
+        lambda body: httpx.Response(200, text="<html>Welcome</html>", headers={"content-type": "text/html"}),
+        lambda body: httpx.Response(200, content="{oops", headers={"content-type": "application/json"}),
     ],
 )
 async def test_another_kind_of_server_is_reported(answer):
@@ -143,12 +143,12 @@ async def test_another_kind_of_server_is_reported(answer):
 
 
 async def test_an_error_sent_with_success_is_an_error():
-    error = await failure(lambda body: httpx2.Response(200, json={"error": {"code": 503, "message": "no provider"}}))
+    error = await failure(lambda body: httpx.Response(200, json={"error": {"code": 503, "message": "no provider"}}))
     assert error.message == f"{URL} failed (503, tried once): no provider."
 
 
 def listed(code, **error):
-    return httpx2.Response(code, json=[{"error": {"code": code, **error}}])
+    return httpx.Response(code, json=[{"error": {"code": code, **error}}])
 
 
 async def test_a_bad_key_of_gemini_is_refused():
@@ -186,7 +186,7 @@ async def test_an_error_in_a_list_is_shown():
     ],
 )
 async def test_the_message_of_an_error_is_found(body, message):
-    error = await failure(lambda _: httpx2.Response(418, json=body))
+    error = await failure(lambda _: httpx.Response(418, json=body))
     assert error.message.startswith(f"{URL} refused the request (418)") and message in error.message
 
 

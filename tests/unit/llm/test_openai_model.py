@@ -2,15 +2,15 @@ from dataclasses import replace
 from itertools import count, pairwise
 
 import anyio
-import httpx2
 import pytest
 
 from exploracoder_jupyter.core.errors import EndpointError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.core.types import Message, Usage
 from tests.patience import patience
 from tests.unit.served import answers, ask, counted, delta, model, refusal, streamed, whole
 
-LOST = httpx2.RemoteProtocolError("peer closed connection")
+LOST = httpx.RemoteProtocolError("peer closed connection")
 
 
 def texts(replies):

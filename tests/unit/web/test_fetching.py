@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import anyio
 import anyio.to_thread
-import httpx2
 import pytest
 
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.web.fetching import HttpClient, RateLimiter, WebCache, is_public
 from exploracoder_jupyter.web.page_fetcher import PageFetcher
 from exploracoder_jupyter.web.reading import MAX_PAGE_BYTES, WebError
@@ -35,10 +35,10 @@ class Site:
         address = f"{request.url.scheme}://{host}{request.url.raw_path.decode()}"
         self.asked.append(address)
         self.requests.append(request)
-        page = self.pages.get(address, httpx2.Response(404))
+        page = self.pages.get(address, httpx.Response(404))
         if isinstance(page, Exception):
             raise page
-        return httpx2.Response(200, text=page, headers=HTML) if isinstance(page, str) else page
+        return httpx.Response(200, text=page, headers=HTML) if isinstance(page, str) else page
 
     async def resolve(self, host, port):
         found = self.names.get(host, [PUBLIC])
@@ -69,11 +69,11 @@ def at_once(time=None, most=100):
 
 
 def http(site, time=None, most=100):
-    return HttpClient(rate_limiter=at_once(time, most), transport=httpx2.MockTransport(site), resolve=site.resolve)
+    return HttpClient(rate_limiter=at_once(time, most), transport=httpx.MockTransport(site), resolve=site.resolve)
 
 
 def moved(to, status=302):
-    return httpx2.Response(status, headers={"location": to})
+    return httpx.Response(status, headers={"location": to})
 
 
 async def why(site, address="https://a.example/", **more):
@@ -133,7 +133,7 @@ async def test_a_redirect_leads_to_plain_public_addresses_only(to, reason):
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1", "[::1]"])
 async def test_this_machine_is_refused_by_the_real_resolver(host):
-    async with HttpClient(transport=httpx2.MockTransport(Site({}))) as client:
+    async with HttpClient(transport=httpx.MockTransport(Site({}))) as client:
         with pytest.raises(WebError, match=r"private network|not known|not an HTTP"):
             await client.get(f"http://{host}/", ("text/html",))
 
@@ -154,11 +154,11 @@ async def test_another_address_of_a_host_is_tried():
     def handle(request):
         tried.append(request.url.host)
         if request.url.host != "1.1.1.1":
-            raise httpx2.ConnectError("no route")
-        return httpx2.Response(200, text="hello", headers=HTML)
+            raise httpx.ConnectError("no route")
+        return httpx.Response(200, text="hello", headers=HTML)
 
     site = Site({}, {"a.example": ["2606:4700::1111", "1.0.0.1", "1.1.1.1"]})
-    async with HttpClient(transport=httpx2.MockTransport(handle), resolve=site.resolve) as client:
+    async with HttpClient(transport=httpx.MockTransport(handle), resolve=site.resolve) as client:
         assert (await client.get("https://a.example/", ("text/html",))).text == "hello"
     assert tried == ["1.0.0.1", "1.1.1.1"]
 
@@ -175,25 +175,25 @@ async def test_redirects_are_followed_a_few_times():
 @pytest.mark.parametrize(
     ("response", "reason"),
     [
-        (httpx2.Response(404), "a.example responded with status 404."),
-        (httpx2.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "did not return text"),
-        (httpx2.Response(200, content=b"x"), "did not return text (no content type)"),
-        (httpx2.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "returned more than 2 MB"),
+        (httpx.Response(404), "a.example responded with status 404."),
+        (httpx.Response(200, content=b"%PDF", headers={"content-type": "application/pdf"}), "did not return text"),
+        (httpx.Response(200, content=b"x"), "did not return text (no content type)"),
+        (httpx.Response(200, content=b"x" * (MAX_PAGE_BYTES + 1), headers=HTML), "returned more than 2 MB"),
         (
-            httpx2.Response(
+            httpx.Response(
                 200, content=gzip.compress(b"x" * (MAX_PAGE_BYTES + 1)), headers={**HTML, "content-encoding": "gzip"}
             ),
             "returned more than 2 MB",
         ),
         (
-            httpx2.Response(
+            httpx.Response(
                 200,
                 content=gzip.compress(gzip.compress(b"x")),
                 headers={**HTML, "content-encoding": "gzip, gzip"},
             ),
             "compressed more than once",
         ),
-        (httpx2.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
+        (httpx.ReadTimeout("slow"), "could not be reached (ReadTimeout)"),
         (moved("/"), "redirected too many times"),
     ],
 )
@@ -206,7 +206,7 @@ async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
     netrc.write_text("machine a.example login me password secret")
     monkeypatch.setenv("NETRC", str(netrc))
     cookie = {**HTML, "set-cookie": "id=7; Path=/"}
-    site = Site({"https://a.example/": httpx2.Response(200, text="x", headers=cookie), "https://a.example/2": "y"})
+    site = Site({"https://a.example/": httpx.Response(200, text="x", headers=cookie), "https://a.example/2": "y"})
     async with http(site) as client:
         for path in ("", "2"):
             await client.get(f"https://a.example/{path}", ("text/html",))
@@ -230,7 +230,7 @@ async def test_nothing_of_the_user_goes_along(monkeypatch, tmp_path):
     ],
 )
 async def test_text_is_decoded_by_known_charsets(body, headers, text):
-    site = Site({"https://a.example/": httpx2.Response(200, content=body, headers=headers)})
+    site = Site({"https://a.example/": httpx.Response(200, content=body, headers=headers)})
     async with http(site) as client:
         assert (await client.get("https://a.example/", ("text/html",))).text == text
 
@@ -256,7 +256,7 @@ async def test_a_run_makes_so_many_requests():
 
 @pytest.mark.parametrize("status", [429, 503])
 async def test_a_host_that_wants_rest_gets_it(status):
-    site = Site({"https://a.example/": httpx2.Response(status), "https://b.example/": "x"})
+    site = Site({"https://a.example/": httpx.Response(status), "https://b.example/": "x"})
     async with http(site) as client:
         for _ in range(2):
             with pytest.raises(WebError):
@@ -285,7 +285,7 @@ async def test_a_page_is_read_where_robots_may(tmp_path):
 
 @pytest.mark.parametrize(("robots", "read"), [(404, True), (403, True), (500, False), (429, False)])
 async def test_robots_that_cannot_be_had(robots, read, tmp_path):
-    site = Site({"https://a.example/robots.txt": httpx2.Response(robots), "https://a.example/x": "x"})
+    site = Site({"https://a.example/robots.txt": httpx.Response(robots), "https://a.example/x": "x"})
     async with http(site) as client:
         with nullcontext() if read else pytest.raises(WebError):
             assert (await reader(client, tmp_path).read("https://a.example/x")).text == "x"
@@ -301,8 +301,8 @@ async def test_questions_come_from_the_api_within_limits(tmp_path):
     time = Time()
     site = Site(
         {
-            QUESTION: httpx2.Response(200, json={"items": [{"title": "How?", "body": "<p>q</p>"}], "backoff": 7}),
-            ANSWERS: httpx2.Response(200, json={"items": [{"body": "<p>a</p>", "answer_id": 9}]}),
+            QUESTION: httpx.Response(200, json={"items": [{"title": "How?", "body": "<p>q</p>"}], "backoff": 7}),
+            ANSWERS: httpx.Response(200, json={"items": [{"body": "<p>a</p>", "answer_id": 9}]}),
         }
     )
     async with http(site, time) as client:
@@ -314,7 +314,7 @@ async def test_questions_come_from_the_api_within_limits(tmp_path):
 @pytest.mark.parametrize("answer", [{"items": []}, {"items": 5}, {"error_id": 502}])
 async def test_without_the_api_the_page_is_read(answer, tmp_path):
     page = "<div id=question>q</div>"
-    site = Site({QUESTION: httpx2.Response(200, json=answer), ANSWERS: httpx2.Response(200, json=answer), THREAD: page})
+    site = Site({QUESTION: httpx.Response(200, json=answer), ANSWERS: httpx.Response(200, json=answer), THREAD: page})
     async with http(site) as client:
         assert (await reader(client, tmp_path).read(THREAD)).text == page
 

@@ -9,12 +9,12 @@ from functools import partial
 from types import ModuleType
 
 import anyio
-import httpx2
 import pytest
 
 from exploracoder_jupyter.core.configuration.settings import Settings
 from exploracoder_jupyter.core.configuration.sources import resolve
 from exploracoder_jupyter.core.errors import MissingRequirement, UsageError
+from exploracoder_jupyter.core.http_client import httpx
 from exploracoder_jupyter.runs.factories import SourceContext, open_web_source
 from exploracoder_jupyter.runs.knowledge_factory import cache_folder
 from exploracoder_jupyter.web.fetching import HttpClient, WebCache
@@ -74,7 +74,7 @@ async def test_searxng_is_asked_at_the_users_address(httpserver):
 
 
 def json_of(value):
-    return httpx2.Response(200, json=value)
+    return httpx.Response(200, json=value)
 
 
 RTD = {"results": [{"title": "Squeeze", "domain": "https://x.readthedocs.io", "path": "/en/latest/s.html"}]}
@@ -116,8 +116,8 @@ async def test_any_site_is_searched_by_its_address(answer, hits):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (httpx2.Response(403), "searx.example responded with status 403. Its settings must list `json`"),
-        (httpx2.Response(200, content=b"{", headers={"content-type": "application/json"}), "did not return JSON"),
+        (httpx.Response(403), "searx.example responded with status 403. Its settings must list `json`"),
+        (httpx.Response(200, content=b"{", headers={"content-type": "application/json"}), "did not return JSON"),
     ],
 )
 async def test_an_answer_that_is_no_json_is_reported(answer, message):

@@ -16,16 +16,22 @@ const stream = (text: string) => ({
 function add(
   made: YNotebook,
   candidate: string,
-  options: { role?: string; run?: string; text?: string; source?: string } = {}
+  options: {
+    role?: string;
+    run?: string;
+    text?: string;
+    source?: string;
+    mark?: object;
+  } = {}
 ): YCodeCell {
-  const { role = 'candidate', run, text, source } = options;
+  const { role = 'candidate', run, text, source, mark } = options;
   made.addCell(
-    generated(`explora-${candidate}`, {
+    generated(`explora-${role}-${candidate}`, {
       role,
       run,
       source: source ?? `%%explored ${candidate}\ncode ${candidate}`,
       outputs: text ? [stream(text)] : [],
-      mark: { candidate }
+      mark: { ...mark, candidate }
     }) as never
   );
   return made.cells.at(-1) as YCodeCell;
@@ -74,6 +80,18 @@ it('keeps what was seen of a removed cell, and the outputs of a candidate that b
     ['1.1', 'code 1.1', 'one'],
     ['s1', 'print()', 'solved']
   ]);
+});
+
+it('does not take the joined code of a stopped run for its last candidate', () => {
+  const made = notebook();
+  const joined = { source: 'code 1.1\ncode 2.1', mark: { status: 'stopped' } };
+  add(made, '2.1', { role: 'solution', ...joined });
+  add(made, '2.1', { text: 'two' });
+  const cells = new CandidateContents(made, 'r1');
+  const expected = [['2.1', 'code 2.1', 'two']];
+  expect(read(cells)).toEqual(expected);
+  (made.cells.at(-2) as YCodeCell).setOutputs([stream('run')]);
+  expect(read(cells)).toEqual(expected);
 });
 
 it('does not trust what cannot be shown safely', () => {

@@ -36,7 +36,7 @@ it('nothing is offered that the kernel would not hear', () => {
   const lost = { link: 'none', isPending: () => false } as const;
   expect(actions({ status: 'running' }, {}, lost)).toEqual([]);
   const ended = { status: 'solved', code: 'x', trace: 't' } as const;
-  expect(actions(ended, {}, lost)).toEqual(['go', 'run', 'remove']);
+  expect(actions(ended, {}, lost)).toEqual(['run', 'follow', 'go', 'remove']);
 });
 
 it('what was asked for is shown as such and asked once', () => {
@@ -49,8 +49,30 @@ it('what was asked for is shown as such and asked once', () => {
 
 it('a result leads to its solution, and can be exported and removed', () => {
   const ended = { status: 'solved', code: 'x', trace: 't' } as const;
-  expect(actions(ended)).toEqual(['go', 'run', 'export', 'remove']);
+  expect(actions(ended)).toEqual(['run', 'follow', 'go', 'export', 'remove']);
   expect(actions(ended, { hasCells: false })).not.toContain('remove');
+});
+
+it('one button stands out and what is seldom wanted is in a menu', () => {
+  const run = runView({ status: 'solved', code: 'x', trace: 't' });
+  const rankOf = (solution?: string) =>
+    Object.fromEntries(
+      cardButtons(
+        { runId: 'r1', run, hasCells: true, solution },
+        READY,
+        () => true,
+        trans
+      ).map(({ action, rank }) => [action, rank])
+    );
+  expect(rankOf('there')).toEqual({
+    run: 'primary',
+    follow: undefined,
+    go: 'menu',
+    compare: 'menu',
+    export: 'menu',
+    remove: 'menu'
+  });
+  expect(rankOf().go).toBeUndefined();
 });
 
 it('a patch is applied, or undone once it is', () => {
@@ -74,8 +96,8 @@ it('there is nothing to run where nothing was found', () => {
 
 it('cells of an earlier kernel keep their buttons', () => {
   expect(actions(undefined, { solution: 'there' })).toEqual([
-    'go',
     'run',
+    'go',
     'remove'
   ]);
 });

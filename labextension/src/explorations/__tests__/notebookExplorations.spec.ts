@@ -124,6 +124,61 @@ it('knows whether a calling cell was deleted', async () => {
   expect([model.hasCaller('k1'), changes]).toEqual([false, 1]);
 });
 
+describe('the undo of a run that replaced another one', () => {
+  const card = (text: string) => ({
+    'text/plain': text,
+    'text/html': `<div class="jp-Explora-panel jp-mod-ended" style="">${text}</div>`
+  });
+  const view = (key: string, fields: Partial<RunView> = {}) =>
+    runView({
+      key,
+      run_id: key.replace('k', 'r'),
+      status: 'solved',
+      card: card(key),
+      ...fields
+    });
+
+  /** The first run has ended, the second has replaced its cells. */
+  async function replaced(status: RunView['status']): Promise<void> {
+    await open();
+    kernel.open('call', 'my session');
+    await settled();
+    kernel.broadcast({ type: 'state', state: view('k1') });
+    tellCells(1, insert('explora-plan'), insert('explora-one', 'explora-plan'));
+    await shown();
+    kernel.broadcast({ type: 'state', state: view('k2', { status }) });
+    (notebook.sharedModel.getCell(0) as YCodeCell).setOutputs([
+      { output_type: 'display_data', data: card('k2'), metadata: {} }
+    ]);
+    const changes = [insert('explora-two', undefined, { run: 'r2' })];
+    kernel.broadcast({ type: 'cells', run: 'k2', seq: 1, changes });
+    expect(await shown()).toEqual(['caller', 'explora-two']);
+    notebook.sharedModel.undo();
+    await settled();
+  }
+
+  it('brings back cells and card, and takes the new ones away', async () => {
+    await replaced('solved');
+    expect(await shown()).toEqual(['caller', 'explora-plan', 'explora-one']);
+    expect(model.runs.map(run => run.key)).toEqual(['k1']);
+    const [output] = (
+      notebook.sharedModel.getCell(0) as YCodeCell
+    ).getOutputs();
+    expect(JSON.stringify(output)).toContain('k1');
+    expect(notebook.sharedModel.canRedo()).toBe(false);
+  });
+
+  it('stops the new run, and ignores what it still says', async () => {
+    await replaced('running');
+    expect(kernel.receivedOfType('stop')).toHaveLength(1);
+    kernel.broadcast({ type: 'state', state: view('k2') });
+    const changes = [insert('explora-three', 'explora-two', { run: 'r2' })];
+    kernel.broadcast({ type: 'cells', run: 'k2', seq: 2, changes });
+    expect(await shown()).toEqual(['caller', 'explora-plan', 'explora-one']);
+    expect(model.runs.map(run => run.key)).toEqual(['k1']);
+  });
+});
+
 describe('a run that begins', () => {
   it('is shown by the page that owns it, from the first message on', async () => {
     await open();

@@ -161,6 +161,26 @@ describe('the badge of a candidate that the user has edited', () => {
   });
 });
 
+describe('the badge of what was tried', () => {
+  const tries = {
+    role: 'tries',
+    source: '### 8 tries, 2 failed',
+    ...mark({ status: 'solved' })
+  };
+
+  it('is one row that opens and closes it', async () => {
+    const metadata = { 'jp-MarkdownHeadingCollapsed': true };
+    await apply(insert('tries', 'caller', { ...tries, metadata }));
+    const toggle = () => badge('tries').querySelector('button')!;
+    expect(badge('tries').getAttribute('aria-label')).toBe('8 tries, 2 failed');
+    expect(toggle().getAttribute('aria-expanded')).toBe('false');
+    toggle().click();
+    expect(toggle().getAttribute('aria-expanded')).toBe('true');
+    toggle().click();
+    expect(toggle().getAttribute('aria-expanded')).toBe('false');
+  });
+});
+
 describe('the badge of a plan', () => {
   it('shows in a trace how the run ended, and nothing below a result card', async () => {
     const fields = { role: 'plan', ...mark({ status: 'solved' }) };

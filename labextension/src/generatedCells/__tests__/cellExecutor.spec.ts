@@ -5,6 +5,7 @@ import { nullTranslator } from '@jupyterlab/translation';
 import { PromiseDelegate } from '@lumino/coreutils';
 
 import { applyChange } from '../applyCellChange';
+import { needsPackage } from '../callingCells';
 import { ExplorationCellExecutor } from '../cellExecutor';
 import { markOf } from '../generatedCell';
 import type { ISolutionGuard } from '../replacementGuard';
@@ -198,4 +199,45 @@ describe('a solution', () => {
       expect(ran).toEqual(expected);
     }
   );
+});
+
+describe('a kernel without the package', () => {
+  let prepared: PromiseDelegate<void>;
+
+  beforeEach(() => {
+    prepared = new PromiseDelegate();
+    executor = new ExplorationCellExecutor(
+      nullTranslator.load('exploracoder_jupyter'),
+      async ({ cell }) => {
+        ran.push(cell.model.id);
+        return !failing.includes(cell.model.id);
+      },
+      undefined,
+      ({ cell }) =>
+        needsPackage(cell.model.sharedModel) ? prepared.promise : undefined
+    );
+  });
+
+  it('gets it before the cell and those after it', async () => {
+    const running = run('before', 'caller', 'after');
+    await settled();
+    expect(ran).toEqual(['before']);
+    prepared.resolve();
+    await running;
+    expect(ran).toEqual(['before', 'caller', 'after']);
+  });
+
+  it('runs no cell after one that has failed meanwhile', async () => {
+    failing = ['before'];
+    const running = run('before', 'caller', 'after');
+    await settled();
+    prepared.resolve();
+    expect(await running).toEqual([false, false, false]);
+    expect(ran).toEqual(['before']);
+  });
+
+  it('is not prepared for other cells', async () => {
+    await run('before', 'after');
+    expect(ran).toEqual(['before', 'after']);
+  });
 });

@@ -338,6 +338,18 @@
   flex: none;
 }
 
+/* A heading of a run is shown by its badge; what else its cell says stands below. */
+.jp-Explora-heading.jp-mod-rendered h3,
+.jp-Explora-heading > .jp-showHiddenCellsButton,
+.jp-Explora-heading .jp-collapseHeadingButton {
+  display: none !important;
+}
+
+.jp-Explora-heading.jp-mod-rendered
+  > .jp-Cell-inputWrapper:not(:has(.jp-MarkdownOutput > :not(h3))) {
+  display: none;
+}
+
 .jp-Explora-badge-toggle {
   padding: 0;
   border: none;
@@ -376,6 +388,57 @@
   line-height: 1.6;
 }
 
+.jp-Explora-pulse {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: center;
+  gap: 2px 12px;
+  margin-inline-start: 6px;
+  color: var(--jp-ui-font-color2);
+  font-variant-numeric: tabular-nums;
+}
+
+.jp-Explora-pulse[hidden] {
+  display: none;
+}
+
+.jp-Explora-pulse-steps {
+  display: flex;
+  gap: 4px;
+  margin: 0;
+  padding: 0;
+  list-style: none;
+}
+
+.jp-Explora-pulse-steps > li {
+  min-width: 44px;
+  border-block-start: 3px solid var(--jp-border-color2);
+  font-size: var(--jp-ui-font-size0);
+  text-align: center;
+}
+
+.jp-Explora-pulse-steps > .jp-mod-past {
+  border-color: var(--jp-brand-color1);
+}
+
+.jp-Explora-pulse-steps > [aria-current] {
+  border-color: var(--jp-brand-color1);
+  color: var(--jp-ui-font-color1);
+  font-weight: bold;
+}
+
+@media (prefers-reduced-motion: no-preference) {
+  .jp-Explora-pulse-steps > [aria-current] {
+    animation: jp-explora-pulse 1.6s ease-in-out infinite;
+  }
+}
+
+@keyframes jp-explora-pulse {
+  50% {
+    border-color: var(--jp-border-color2);
+  }
+}
+
 /* Where JupyterLab shows prompts above the cells. */
 @media (width <= 760px) {
   .jp-Explora-card-buttons {
@@ -390,6 +453,20 @@
 .jp-Explora-card-buttons .jp-Explora-badge-button {
   min-height: 24px;
   padding: 0 8px;
+}
+
+.jp-Explora-card-buttons .jp-Explora-badge-button.jp-mod-primary {
+  border-color: var(--jp-brand-color1);
+  background: var(--jp-brand-color1);
+  color: var(--jp-ui-inverse-font-color1);
+}
+
+.jp-Explora-card-buttons .jp-Explora-badge-button.jp-mod-primary:hover {
+  background: var(--jp-brand-color0);
+}
+
+.jp-Explora-card-more::after {
+  content: ' ▾' / '';
 }
 
 @media (forced-colors: active) {
@@ -1240,4 +1317,4 @@
 .jp-Explora-empty pre span {
   white-space: nowrap;
 }
-`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(a)for(var i=0;i<this.length;i++){var n=this[i][0];null!=n&&(l[n]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],l=0;l<r.length;l++){var i=r[l],n=a.base?i[0]+a.base:i[0],d=p[n]||0,s="".concat(n," ").concat(d);p[n]=d+1;var x=e(s),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==x)o[x].references++,o[x].updater(c);else{var u=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,a);a.byIndex=l,o.splice(l,0,{identifier:s,updater:u,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var i=e(t[l]);o[i].references--}for(var n=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=n}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},206(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},343(r,o,e){var a=e(72),p=e.n(a),t=e(206),l=e.n(t),i=e(659),n=e.n(i),d=e(56),s=e.n(d),x=e(540),c=e.n(x),u=e(113),j=e.n(u),f=e(33),b={};b.styleTagTransform=j(),b.setAttributes=s(),b.insert=n().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=c(),p()(f.A,b),f.A&&f.A.locals&&f.A.locals;var g=e(938),m={};m.styleTagTransform=j(),m.setAttributes=s(),m.insert=n().bind(null,"head"),m.domAPI=l(),m.insertStyleElement=c(),p()(g.A,m),g.A&&g.A.locals&&g.A.locals;var h=e(742),v={};v.styleTagTransform=j(),v.setAttributes=s(),v.insert=n().bind(null,"head"),v.domAPI=l(),v.insertStyleElement=c(),p()(h.A,v),h.A&&h.A.locals&&h.A.locals;var E=e(165),w={};w.styleTagTransform=j(),w.setAttributes=s(),w.insert=n().bind(null,"head"),w.domAPI=l(),w.insertStyleElement=c(),p()(E.A,w),E.A&&E.A.locals&&E.A.locals}}]);
+`,""]),e.d(o,{},{A:l})},314(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",a=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),a&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),a&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,a,p,t){"string"==typeof r&&(r=[[null,r,void 0]]);var l={};if(a)for(var i=0;i<this.length;i++){var n=this[i][0];null!=n&&(l[n]=!0)}for(var d=0;d<r.length;d++){var s=[].concat(r[d]);a&&l[s[0]]||(void 0!==t&&(void 0===s[5]||(s[1]="@layer".concat(s[5].length>0?" ".concat(s[5]):""," {").concat(s[1],"}")),s[5]=t),e&&(s[2]&&(s[1]="@media ".concat(s[2]," {").concat(s[1],"}")),s[2]=e),p&&(s[4]?(s[1]="@supports (".concat(s[4],") {").concat(s[1],"}"),s[4]=p):s[4]="".concat(p)),o.push(s))}},o}},601(r){r.exports=function(r){return r[1]}},72(r){var o=[];function e(r){for(var e=-1,a=0;a<o.length;a++)if(o[a].identifier===r){e=a;break}return e}function a(r,a){for(var p={},t=[],l=0;l<r.length;l++){var i=r[l],n=a.base?i[0]+a.base:i[0],d=p[n]||0,s="".concat(n," ").concat(d);p[n]=d+1;var x=e(s),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==x)o[x].references++,o[x].updater(c);else{var j=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,a);a.byIndex=l,o.splice(l,0,{identifier:s,updater:j,references:1})}t.push(s)}return t}r.exports=function(r,p){var t=a(r=r||[],p=p||{});return function(r){r=r||[];for(var l=0;l<t.length;l++){var i=e(t[l]);o[i].references--}for(var n=a(r,p),d=0;d<t.length;d++){var s=e(t[d]);0===o[s].references&&(o[s].updater(),o.splice(s,1))}t=n}}},659(r){var o={};r.exports=function(r,e){var a=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},540(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},56(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},206(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var a,p,t;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(p=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,p&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(t=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(t))))," */")),r.styleTagTransform(a,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},113(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},343(r,o,e){var a=e(72),p=e.n(a),t=e(206),l=e.n(t),i=e(659),n=e.n(i),d=e(56),s=e.n(d),x=e(540),c=e.n(x),j=e(113),u=e.n(j),f=e(33),b={};b.styleTagTransform=u(),b.setAttributes=s(),b.insert=n().bind(null,"head"),b.domAPI=l(),b.insertStyleElement=c(),p()(f.A,b),f.A&&f.A.locals&&f.A.locals;var g=e(938),m={};m.styleTagTransform=u(),m.setAttributes=s(),m.insert=n().bind(null,"head"),m.domAPI=l(),m.insertStyleElement=c(),p()(g.A,m),g.A&&g.A.locals&&g.A.locals;var h=e(742),v={};v.styleTagTransform=u(),v.setAttributes=s(),v.insert=n().bind(null,"head"),v.domAPI=l(),v.insertStyleElement=c(),p()(h.A,v),h.A&&h.A.locals&&h.A.locals;var E=e(165),w={};w.styleTagTransform=u(),w.setAttributes=s(),w.insert=n().bind(null,"head"),w.domAPI=l(),w.insertStyleElement=c(),p()(E.A,w),E.A&&E.A.locals&&E.A.locals}}]);
