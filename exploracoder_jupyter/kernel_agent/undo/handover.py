@@ -133,6 +133,7 @@ def open_link(app: Any) -> Link:
         if not channel.recv(1 << 16):
             raise OSError("the relay did not start")
         _bind(app, link.endpoint)
+        accept_all_requests(app.kernel)
     except OSError:
         with contextlib.suppress(OSError):
             os.kill(started.pid, signal.SIGKILL)
@@ -240,6 +241,21 @@ def run_in(loop: Any, action: Callable[[], None]) -> None:
         raise OSError("a thread of the kernel does not answer")
     if errors:
         raise errors[0]
+
+
+def accept_all_requests(kernel: Any) -> None:
+    """Let any number of requests wait in the kernel. The thread that would wait for a place also sends the replies.
+
+    ipykernel has places for 2,000. Raises OSError if that thread does not answer.
+    """
+    manager = kernel.shell_channel_thread.manager
+
+    def accept() -> None:
+        one = manager.get_shell_channel_to_subshell_socket(None)
+        one.getsockopt(zmq.EVENTS)  # takes note of the other end: the next line concerns only those that it knows
+        one.sndhwm = 0
+
+    run_in(kernel.shell_channel_thread.io_loop, accept)
 
 
 def _sockets(app: Any) -> dict[str, tuple[Any, Any]]:

@@ -5,7 +5,7 @@
 Each client has a DEALER with the client's own identity towards the kernel: the kernel sees the identities that it would
 see without a relay, so it can also answer what it received before the relay was there. Requests that are not answered
 yet are remembered; after an exchange they are sent to the new kernel in their order. A request has been answered when
-its reply, or the status `idle` that names it, has passed here.
+its reply, or the status `idle` that names it, has passed here; the replies to those that are idle are waited for.
 
 Arguments: descriptor of the channel to the kernel, process id of the kernel's first process, folder of the sockets.
 Standard library and zmq only; it is started by its path, in an interpreter that need not find this package.
@@ -47,6 +47,8 @@ class _Relay:
         self._publisher: zmq.Socket[bytes] | None = None
         self._subscriptions: dict[bytes, int] = {}
         self._unanswered: dict[str, dict[str, list[bytes]]] = {name: {} for name in _CHANNELS}
+        self._executed: set[str] = set()
+        """Ids of the requests whose reply must still come: the kernel has already published that it is idle again."""
         self._undelivered: list[tuple[float, str, list[bytes]]] = []
         self._endpoint = ""
         self._given: set[str] = set()
@@ -133,7 +135,9 @@ class _Relay:
         if frames == [b""]:  # the kernel tries whether it has a connection to this client
             return
         if name != "stdin":
-            self._unanswered[name].pop(_message_id(frames, _PARENT), None)
+            request = _message_id(frames, _PARENT)
+            self._unanswered[name].pop(request, None)
+            self._executed.discard(request)
         self._undelivered.append((time.monotonic() + _RECONNECT_SECONDS, name, [client, *frames]))
         self._deliver()
 
@@ -158,7 +162,9 @@ class _Relay:
         if frames[0].endswith(b".status") and b'"idle"' in b"".join(frames[-3:]):
             request = _message_id(frames, _PARENT)
             for name in ("shell", "control"):
-                self._unanswered[name].pop(request, None)
+                asked = self._unanswered[name].pop(request, None)
+                if asked is not None and _of_header(asked, _HEADER, "msg_type").endswith("_request"):
+                    self._executed.add(request)
         self._fronts["iopub"].send_multipart(frames)
 
     def _subscribe(self, frame: bytes) -> None:
@@ -229,11 +235,14 @@ class _Relay:
     def _exchange(self, endpoint: str, marker: bytes) -> None:
         """Leave the old kernel after the last that it published, which is the marker; connect to the new one."""
         self._holding = True
-        publisher, end = self._publisher, time.monotonic() + 1
+        publisher, end = self._publisher, time.monotonic() + _EXCHANGE_SECONDS
         while publisher is not None and marker not in (b"", self._marker) and time.monotonic() < end:
             if publisher.poll(10):
                 self._publish(publisher.recv_multipart())
+        while marker and self._executed and time.monotonic() < end:
+            self._forward(self._wait(10))  # the old kernel sends replies in another thread, which may be late
         self._forward({*self._clients})
+        self._executed.clear()
         for back in self._clients:
             back.close()
         if publisher is not None:
@@ -259,8 +268,12 @@ def _waiting(source: zmq.Socket[bytes]) -> list[list[bytes]]:
 
 def _message_id(frames: list[bytes], position: int) -> str:
     """Return the id in the header of a message, or in that of its parent; empty if there is none."""
+    return _of_header(frames, position, "msg_id")
+
+
+def _of_header(frames: list[bytes], position: int, name: str) -> str:
     try:
-        return str(json.loads(frames[frames.index(_DELIMITER) + position]).get("msg_id", ""))
+        return str(json.loads(frames[frames.index(_DELIMITER) + position]).get(name, ""))
     except (ValueError, IndexError, AttributeError):
         return ""
 

@@ -212,6 +212,7 @@ def _wake(
     gc.unfreeze()
     (gc.enable if was_enabled else gc.disable)()
     app = rebuilt_kernel.build_application(shell, order["connection"])
+    handover.accept_all_requests(app.kernel)
     _reopen_history(shell)
     process_fork.send(switch, {"ready": True})
     sleepers = []

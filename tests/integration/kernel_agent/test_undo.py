@@ -95,8 +95,13 @@ def test_a_checkpoint_must_be_alone_in_its_cell(kernel):
     assert len(kernel.processes()) == 1
 
 
-def test_two_busy_clients_lose_no_request(kernel):
-    kernel.run("from collections import Counter\ndone = Counter()\n")
+def _count_executions(kernel, path):
+    """Lets requests `note(text)` append a line to a file: going back does not undo that."""
+    kernel.run(f"def note(text):\n    with open({str(path)!r}, 'a') as file:\n        file.write(f'{{text}}\\n')")
+
+
+def test_two_busy_clients_lose_no_request(kernel, tmp_path):
+    _count_executions(kernel, tmp_path / "executed")
     stopped = threading.Event()
     sent, replied = {}, {}
 
@@ -111,7 +116,7 @@ def test_two_busy_clients_lose_no_request(kernel):
                     timeout = 0
 
         while not stopped.is_set():
-            sent[name].append(client.execute(f"done[{name!r}] += 1", store_history=False))
+            sent[name].append(client.execute(f"note('{name} {len(sent[name])}')", store_history=False))
             read(0.01)
         end = time.monotonic() + patience(20)
         while len(replied[name]) < len(sent[name]) and time.monotonic() < end:
@@ -130,8 +135,28 @@ def test_two_busy_clients_lose_no_request(kernel):
     stopped.set()
     for thread in threads:
         thread.join()
+    executed = (tmp_path / "executed").read_text().splitlines()
     for name in ("first", "second"):
         assert replied[name] == sent[name]
+        expected = [f"{name} {number}" for number in range(len(sent[name]))]
+        assert [line for line in executed if line.startswith(name)] == expected
+
+
+@pytest.mark.parametrize("origin", ["the first process", "a checkpoint"])
+def test_a_long_queue_is_executed_once(kernel, tmp_path, origin):
+    _count_executions(kernel, tmp_path / "executed")
+    kernel.run("%explora checkpoint a")
+    if origin == "a checkpoint":
+        kernel.run("%explora back a")
+    cells = [f"note({number})" for number in range(2600)]  # more than ipykernel has places for
+    cells[:0], cells[50:50] = ["import time; time.sleep(2)"], ["%explora back a"]
+    sent = [kernel.client.execute(cell, store_history=False) for cell in cells]
+    replied = []
+    with contextlib.suppress(Empty):
+        while len(replied) < len(sent):
+            replied.append(kernel.client.get_shell_msg(timeout=patience(20))["parent_header"]["msg_id"])
+    assert replied == sent
+    assert (tmp_path / "executed").read_text().split() == [str(number) for number in range(2600)]
 
 
 def test_interrupt_ends_a_cell_after_back(kernel):
