@@ -11,6 +11,7 @@ from queue import Empty
 import psutil
 import pytest
 from jupyter_client.manager import KernelManager
+from jupyter_core.utils import ensure_event_loop
 
 from tests.patience import patience, wait_until
 
@@ -63,6 +64,7 @@ class _Kernel:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
         wait_until(lambda: not self.processes(), 10, "the end of all processes")
+        ensure_event_loop().close()
 
 
 @pytest.fixture
@@ -122,6 +124,7 @@ def test_two_busy_clients_lose_no_request(kernel, tmp_path):
         while len(replied[name]) < len(sent[name]) and time.monotonic() < end:
             read(0.1)
         client.stop_channels()
+        ensure_event_loop().close()  # of this thread
 
     threads = [threading.Thread(target=ask, args=(name,)) for name in ("first", "second")]
     for thread in threads:
