@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -72,6 +72,9 @@ from exploracoder_jupyter.ipython_extension.user_variables import (
 from exploracoder_jupyter.protocol.browser_messages import Continue
 from exploracoder_jupyter.protocol.messages import Continuation, Replan, Replay, Repository, Resume, Start
 from exploracoder_jupyter.text.characters import without_controls
+
+if TYPE_CHECKING:
+    from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints, UndoError
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -256,6 +259,8 @@ class Commands:
             "accept": self._accept,
             "solution": self._solution,
             "files": self._files,
+            "checkpoint": self._checkpoint,
+            "back": self._back,
             "apply": lambda argument: self._change_repository("apply", argument),
             "undo": lambda argument: self._change_repository("undo", argument),
             "history": self._history,
@@ -275,6 +280,27 @@ class Commands:
         if message := commands[name](argument.strip()):
             self.write(message)
         return None
+
+    def _checkpoint(self, name: str) -> str:
+        checkpoints, error = self._checkpoints()
+        try:
+            return checkpoints.make(name) if name else checkpoints.describe()
+        except error as reason:
+            raise UsageError(str(reason)) from None
+
+    def _back(self, which: str) -> str:
+        checkpoints, error = self._checkpoints()
+        try:
+            return checkpoints.back(which)
+        except error as reason:
+            raise UsageError(str(reason)) from None
+
+    def _checkpoints(self) -> tuple[Checkpoints, type[UndoError]]:
+        if any(not run.over for run in self.runs.all):
+            raise UsageError("An exploration is running, which a checkpoint cannot carry.", remedy="Stop it, or wait.")
+        from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints, UndoError  # only where it is used
+
+        return Checkpoints.of(self._shell), UndoError
 
     def write(self, text: str) -> None:
         """Write to the cell's output, which may be a terminal."""

@@ -195,6 +195,8 @@ class ExploraMagics(Magics):
                                    directory
         %explora apply [TRACE]     write the patch of the last run in a repository, or of a trace, into its files
         %explora undo [TRACE]      undo that, as long as the files are as the patch left them
+        %explora checkpoint [NAME] make a checkpoint of this kernel's variables (Linux); without NAME, list them
+        %explora back [NAME|N]     go back to a checkpoint: by name, by number, or to the newest
         %explora history [-n N]    list the runs of this session, and earlier explorations here and elsewhere
         %explora export [--to script|html|notebook] [PATH]    write the last trace as a script, as a page to read, or
                                    as a notebook without the candidates that were not selected

@@ -14,7 +14,7 @@ from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMa
 
 from exploracoder_jupyter.core.configuration.options import OPTIONS
 
-_NAMES = "search find status stop accept history solution files apply undo export clean config setup"
+_NAMES = "search find status stop accept history solution checkpoint back files apply undo export clean config setup"
 COMMANDS = tuple(_NAMES.split())
 """The commands of `%explora`."""
 FORMS = ("script", "html", "notebook")
