@@ -102,6 +102,7 @@ def _count_executions(kernel, path):
     kernel.run(f"def note(text):\n    with open({str(path)!r}, 'a') as file:\n        file.write(f'{{text}}\\n')")
 
 
+@pytest.mark.full
 def test_two_busy_clients_lose_no_request(kernel, tmp_path):
     _count_executions(kernel, tmp_path / "executed")
     stopped = threading.Event()
@@ -145,6 +146,7 @@ def test_two_busy_clients_lose_no_request(kernel, tmp_path):
         assert [line for line in executed if line.startswith(name)] == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("origin", ["the first process", "a checkpoint"])
 def test_a_long_queue_is_executed_once(kernel, tmp_path, origin):
     _count_executions(kernel, tmp_path / "executed")
@@ -162,6 +164,7 @@ def test_a_long_queue_is_executed_once(kernel, tmp_path, origin):
     assert (tmp_path / "executed").read_text().split() == [str(number) for number in range(2600)]
 
 
+@pytest.mark.full
 def test_interrupt_ends_a_cell_after_back(kernel):
     kernel.run("%explora checkpoint a")
     kernel.run("%explora back a")
@@ -173,6 +176,7 @@ def test_interrupt_ends_a_cell_after_back(kernel):
     assert kernel.run("x") == "1"
 
 
+@pytest.mark.full
 def test_restart_after_back_leaves_no_process(kernel):
     kernel.run("%explora checkpoint a")
     kernel.run("%explora back a")
@@ -184,6 +188,7 @@ def test_restart_after_back_leaves_no_process(kernel):
     wait_until(lambda: not any(_runs(process) for process in old), 10, "the end of the old processes")
 
 
+@pytest.mark.full
 def test_shutdown_request_ends_all_processes_after_back(kernel):
     kernel.run("%explora checkpoint a")
     kernel.run("%explora back a")
@@ -191,6 +196,7 @@ def test_shutdown_request_ends_all_processes_after_back(kernel):
     wait_until(lambda: not kernel.processes(), 20, "the end of all processes")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("moment", ["after a checkpoint", "after back"])
 @pytest.mark.parametrize("victim", ["first process", "relay", "live kernel"])
 def test_killing_a_process_leaves_no_orphan(kernel, moment, victim):
@@ -203,6 +209,7 @@ def test_killing_a_process_leaves_no_orphan(kernel, moment, victim):
     wait_until(lambda: not kernel.processes(), 10, "the end of all processes")
 
 
+@pytest.mark.full
 def test_a_killed_checkpoint_is_forgotten(kernel):
     kernel.run("%explora checkpoint a")
     known = {process.pid for process in kernel.processes()}
@@ -216,6 +223,7 @@ def test_a_killed_checkpoint_is_forgotten(kernel):
     assert kernel.run("x") == "1"
 
 
+@pytest.mark.full
 def test_a_file_goes_on_at_its_old_offset(kernel, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("one\ntwo\nthree\n")
@@ -226,6 +234,7 @@ def test_a_file_goes_on_at_its_old_offset(kernel, tmp_path):
     assert kernel.run("file.readline()") == r"'two\n'"
 
 
+@pytest.mark.full
 def test_threads_that_would_stop_are_named(kernel):
     kernel.run(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(600,), daemon=True, name='poller').start()"
@@ -234,6 +243,7 @@ def test_threads_that_would_stop_are_named(kernel):
     assert "poller" in kernel.run("%explora back a")
 
 
+@pytest.mark.full
 def test_input_and_errors_work_after_back(kernel):
     kernel.run("%explora checkpoint a")
     kernel.run("%explora back a")
