@@ -13,7 +13,6 @@ import queue
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
@@ -236,18 +235,10 @@ def _guide_sections(package: InstalledPackage, modules: dict[str, ModuleSyntax])
     return rows
 
 
-def _end_with_starter(starter: int) -> None:
-    """End this process when the one that started it has: if that is killed, a large package is read for minutes."""
-    while os.getppid() == starter:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 def main() -> int:
     """Answer one line after another until standard input ends."""
     with suppress(OSError, AttributeError):
         os.nice(_NICENESS)
-    threading.Thread(target=_end_with_starter, args=(os.getppid(),), daemon=True).start()
     for line in sys.stdin:
         request = json.loads(line)
         package = InstalledPackage(request["name"], request["version"], Path(request["info"]), request["stamp"])
