@@ -102,10 +102,10 @@ def read_packages(packages: Sequence[InstalledPackage]) -> Iterator[tuple[Instal
         threading.Thread(target=_work, args=(todo, answers, stopped), daemon=True, name=f"package-reading-{number}")
         for number in range(count)
     ]
-    for thread in threads:
-        thread.start()
     running = count
     try:
+        for thread in threads:
+            thread.start()
         while running:
             answer = answers.get()
             if answer is None:
@@ -115,7 +115,8 @@ def read_packages(packages: Sequence[InstalledPackage]) -> Iterator[tuple[Instal
     finally:
         stopped.set()
         for thread in threads:
-            thread.join()
+            if thread.ident:  # an interrupt may come before all have started
+                thread.join()
 
 
 def _work(

@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 import exploracoder_jupyter
 from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.ipython_extension.searching.find_magic import choose_library, find_packages
 from tests.json_output import json_result
-from tests.patience import patience
+from tests.patience import patience, wait_until
 from tests.unit.knowledge.test_environment_search import GRAPHS, IMAGES, install
 
 COMMAND = [sys.executable, "-m", "exploracoder_jupyter.cli", "find"]
@@ -83,6 +84,7 @@ def test_an_interrupt_answers_from_what_was_read(python, tmp_path):
     try:
         for line in process.stderr:
             if "1 of 3" in line or "2 of 3" in line or "0 of 3" in line:
+                wait_until(psutil.Process(process.pid).children, 10, "the process that reads")
                 process.send_signal(signal.SIGINT)
                 break
         out, _ = process.communicate(timeout=patience(60))

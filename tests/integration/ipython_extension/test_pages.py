@@ -114,7 +114,7 @@ def test_a_hello_is_answered_while_a_cell_waits(kernel, tab):
     again.state(lambda state: state["status"] == "unchecked" and state["code"] == "answer = 42", "the end")
     reply = page.reply(sent)
     assert (reply["status"], reply["payload"]) == ("ok", [])
-    assert page.shows("Unchecked. It ran.")["text/plain"].splitlines()[2] == "answer = 42"
+    assert "answer = 42" not in page.shows("Unchecked. It ran.")["text/plain"], "the solution's cell has it"
     assert again.sync(state["key"])["state"]["card"] == page.shows("Unchecked. It ran."), "for a page that missed it"
 
 
