@@ -10,6 +10,7 @@ tools, and submits code once. Two arms:
 Hidden tests judge the submitted code in a new kernel. A row of the results has: whether it passed, the calls, the
 tokens (a quarter of the characters) of the problem, the calls and their answers, and whether what the setup made in
 the notebook's kernel is still the same. The descriptions of the tools are not counted: an agent reads them once.
+The environment has the extra `mcp`, the libraries of `everyday_requirements.txt`, and cloudpickle for the hashes.
 
     GET  /problems            the ids
     GET  /problem?id=ID       the task, and how to submit

@@ -73,19 +73,12 @@ class TriesNotebook:
         lines = [f"## Call {self._calls}", f"{time}, kernel {span(kernel)}, from {span(starts_from)}"]
         if check.strip():
             lines.append(f"Check: {span(_REDACTOR.text(check))}")
-        yield self._cell(new_markdown_cell, "call", "\n\n".join(lines))
+        yield new_markdown_cell("\n\n".join(lines))  # type: ignore[no-untyped-call]
         for trial in trials:
-            label = trial.variant.label
-            yield self._cell(new_markdown_cell, f"about-{label}", _heading(trial))
-            cell = self._cell(new_code_cell, label, _REDACTOR.text(trial.variant.code))
-            cell.outputs = [_node(one) for one in _REDACTOR.outputs(sanitized_outputs(trial.observation))]
-            yield cell
-
-    def _cell(self, make: Any, part: str, source: str) -> Any:
-        """Make a cell with an id that does not change from one writing to the next."""
-        cell = make(source)
-        cell.id = f"call-{self._calls}-{len(self._notebook.cells)}-{part}"[:64].replace(".", "_").replace("+", "_")
-        return cell
+            yield new_markdown_cell(_heading(trial))  # type: ignore[no-untyped-call]
+            outputs = _node(_REDACTOR.outputs(sanitized_outputs(trial.observation)))
+            code = _REDACTOR.text(trial.variant.code)
+            yield new_code_cell(code, outputs=outputs)  # type: ignore[no-untyped-call]
 
     def _write(self) -> int:
         """Write the file; return its size in bytes."""

@@ -70,7 +70,7 @@ def execute(arguments: argparse.Namespace) -> int:
     configured = resolve(*layers, path=path).endpoint
     secrets = read_secrets(path, base_url=configured.base_url)
     presets: Mapping[str, str] = {} if arguments.base_url else PRESETS
-    hosted = {} if arguments.base_url else _hosted(configured, path)
+    hosted = {} if arguments.base_url else _hosted(path)
     found = anyio.run(find_endpoints, configured, secrets, presets, hosted)
     choices = [_Choice(endpoint, model) for endpoint in found for model in endpoint.models[:_MAX_LISTED]]
     if not arguments.json:
@@ -87,7 +87,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0 if tried else 1
 
 
-def _hosted(configured: Endpoint, path: Path) -> dict[str, Secrets]:
+def _hosted(path: Path) -> dict[str, Secrets]:
     """Return the providers whose key is in the environment.
 
     OpenAI's may be that of any other endpoint. A key of this package's own variable belongs to the configured endpoint.

@@ -74,7 +74,7 @@ from exploracoder_jupyter.protocol.messages import Continuation, Replan, Replay,
 from exploracoder_jupyter.text.characters import without_controls
 
 if TYPE_CHECKING:
-    from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints, UndoError
+    from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints
 
 _INTERRUPT = "To stop: interrupt the kernel."
 _MAGIC_STOP = "To stop: %explora stop"
@@ -282,25 +282,20 @@ class Commands:
         return None
 
     def _checkpoint(self, name: str) -> str:
-        checkpoints, error = self._checkpoints()
-        try:
-            return checkpoints.make(name) if name else checkpoints.describe()
-        except error as reason:
-            raise UsageError(str(reason)) from None
+        return self._ask_checkpoints(lambda found: found.make(name) if name else found.describe())
 
     def _back(self, which: str) -> str:
-        checkpoints, error = self._checkpoints()
-        try:
-            return checkpoints.back(which)
-        except error as reason:
-            raise UsageError(str(reason)) from None
+        return self._ask_checkpoints(lambda found: found.back(which))
 
-    def _checkpoints(self) -> tuple[Checkpoints, type[UndoError]]:
+    def _ask_checkpoints(self, ask: Callable[[Checkpoints], str]) -> str:
         if any(not run.over for run in self.runs.all):
             raise UsageError("An exploration is running, which a checkpoint cannot carry.", remedy="Stop it, or wait.")
         from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints, UndoError  # only where it is used
 
-        return Checkpoints.of(self._shell), UndoError
+        try:
+            return ask(Checkpoints.of(self._shell))
+        except UndoError as reason:
+            raise UsageError(str(reason)) from None
 
     def write(self, text: str) -> None:
         """Write to the cell's output, which may be a terminal."""

@@ -59,7 +59,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
 )
 
 KEY_VARIABLES: Final = ("EXPLORACODER_API_KEY", "OPENAI_API_KEY")
-"""Environment variables that hold the key of an address that is no provider's, strongest first."""
+"""Environment variables that hold the key of an address that is not a provider's, strongest first."""
 
 
 def names() -> list[str]:
@@ -69,7 +69,7 @@ def names() -> list[str]:
 
 
 def preset_url(base_url: str) -> str | None:
-    """Return the address that a name stands for; `None` if it is no name, or lacks the word that belongs to it."""
+    """Return the address that a name stands for; `None` if it is not a name, or lacks the word that belongs to it."""
     name, _, word = base_url.strip().lower().partition(":")
     known = PROVIDERS.get(name)
     if known is None or bool(word) != bool(known.word):

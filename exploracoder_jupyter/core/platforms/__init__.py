@@ -13,7 +13,7 @@
 - `open_run_folder`, `remove_tree`, `short_temporary_folder`: private temporary folders;
 - `account_home`, `can_enter`, `open_below`: for deciding which files of the user are shown, and for copying files.
 
-What only Linux has (forks, namespaces, Landlock, system call filters, `/proc`) is no part of it: those modules are
+What only Linux has (forks, namespaces, Landlock, system call filters, `/proc`) is not part of it: those modules are
 imported where they are used, which is never on another system.
 """
 

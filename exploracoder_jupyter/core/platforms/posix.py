@@ -1,4 +1,4 @@
-"""What Linux and macOS do otherwise than Windows; see the package. Nothing here needs `/proc`."""
+"""What Linux and macOS do differently from Windows; see the package. Nothing here needs `/proc`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Windows does otherwise than POSIX; see the package.
+"""What Windows does differently from POSIX; see the package.
 
 Processes have no signals and no groups to which a signal goes: an interrupt is a console event for a process group, and
 a tree is ended process by process. A file that is open cannot be removed or replaced. Files are private because the

@@ -6,10 +6,11 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exploracoder_jupyter.kernel_agent.forking import process_fork
@@ -57,10 +58,8 @@ class Checkpoints:
         found = self._enforce_limits(keep=sleeper)
         lines = [f"Checkpoint {name}. `%explora back {name}` returns to it."]
         if found:
-            lines.append(f"Too many, or too large: {', '.join(found)} {'is' if len(found) == 1 else 'are'} gone.")
-        if lost := limits.losses(self._shell, limits.child_processes()):
-            lines.append(f"If you go back: {'; '.join(lost)}. Files that were written since stay as they are.")
-        return "\n".join(lines)
+            lines.append(f"Dropped, because there were too many or they took too much memory: {', '.join(found)}.")
+        return "\n".join([*lines, *_warning("If you go back", limits.losses(self._shell, limits.child_processes()))])
 
     def describe(self) -> str:
         """Return the list of checkpoints, with what would change, for the user."""
@@ -82,9 +81,7 @@ class Checkpoints:
             )
         megabytes = limits.memory(sleeper.pid for sleeper in self._sleepers) / 2**20
         lines.append(f"Together they hold {megabytes:.0f} MB besides this kernel's memory.")
-        if lost := limits.losses(self._shell):
-            lines.append(f"If you go back: {'; '.join(lost)}. Files that were written since stay as they are.")
-        return "\n".join(lines)
+        return "\n".join([*lines, *_warning("If you go back", limits.losses(self._shell))])
 
     def back(self, which: str = "") -> str:
         """Go back to a checkpoint, by default the newest one that is not `redo`; by name or number.
@@ -99,12 +96,8 @@ class Checkpoints:
         self._check("back")
         self._forget_ended()
         sleeper = self._find(which)
-        lost = limits.losses(self._shell)
-        report = (
-            f"Back at checkpoint {sleeper.name}, before cell [{sleeper.cell}]. `%explora back {REDO}` reverts this."
-        )
-        if lost:
-            report += f"\nNot as before: {'; '.join(lost)}. Files that were written since stay as they are."
+        done = f"Back at checkpoint {sleeper.name}, before cell [{sleeper.cell}]. `%explora back {REDO}` reverts this."
+        report = "\n".join([done, *_warning("Not as before", limits.losses(self._shell))])
         if sleeper.name != REDO:
             self._make(REDO)
         with _uninterrupted():
@@ -137,7 +130,7 @@ class Checkpoints:
 
     def _make(self, name: str) -> Sleeper:
         shell = self._shell
-        for stream in _streams():
+        for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
         try:
@@ -238,10 +231,9 @@ class Checkpoints:
             reading.resume()
 
 
-def _streams() -> list[Any]:
-    import sys
-
-    return [sys.stdout, sys.stderr]
+def _warning(when: str, lost: Sequence[str]) -> list[str]:
+    """Return the line that names what a return loses; none if that is nothing but files."""
+    return [f"{when}: {'; '.join(lost)}. Files that were written since stay as they are."] if lost else []
 
 
 def _has_ended(channel: socket.socket) -> bool:
