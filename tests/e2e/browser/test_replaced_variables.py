@@ -86,6 +86,7 @@ def test_given_data_is_replaced_only_with_consent(story, tab):
     tab.command("notebook:run-all-cells")
     story.dialog.wait_for()
     tab.until(lambda: "not run either" in story.dialog.inner_text(), "the question")
+    tab.until(lambda: page.evaluate("document.activeElement.textContent") == "Cancel", "the focus")
     assert len(tab.dialogs()) == 1
     tab.shot("replace-run-all")
     page.keyboard.press("Escape")
