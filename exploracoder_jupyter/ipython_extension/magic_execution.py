@@ -290,6 +290,8 @@ class Commands:
     def _ask_checkpoints(self, ask: Callable[[Checkpoints], str]) -> str:
         if any(not run.over for run in self.runs.all):
             raise UsageError("An exploration is running, which a checkpoint cannot carry.", remedy="Stop it, or wait.")
+        if sys.platform != "linux":
+            raise UsageError("Checkpoints of a kernel work on Linux only.")
         from exploracoder_jupyter.kernel_agent.undo.checkpoints import Checkpoints, UndoError  # only where it is used
 
         try:

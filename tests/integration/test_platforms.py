@@ -14,7 +14,7 @@ from tests import simulated
 from tests.json_output import json_result
 from tests.patience import patience
 
-LINUX_ONLY = ("kernel_agent.confinement", "kernel_agent.forking")
+LINUX_ONLY = ("kernel_agent.confinement", "kernel_agent.forking", "kernel_agent.undo")
 IMPORTS = f"""
 import importlib, pkgutil, exploracoder_jupyter
 for found in pkgutil.walk_packages(exploracoder_jupyter.__path__, "exploracoder_jupyter."):
@@ -149,9 +149,14 @@ def test_doctor_starts_a_sibling(machine):
 
 
 def test_the_magic_explores_in_a_notebook(machine):
-    sources = ["%load_ext exploracoder_jupyter\nprices = [3, 1, 2]", MAGIC, "%explora search statistics median"]
+    sources = [
+        "%load_ext exploracoder_jupyter\nprices = [3, 1, 2]",
+        MAGIC,
+        "%explora search statistics median",
+        "try:\n    get_ipython().run_line_magic('explora', 'checkpoint a')\nexcept Exception as e:\n    print(e)",
+    ]
     path = machine.folder / "n.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(source) for source in sources]), path)
     machine.run("-c", EXECUTE, str(path), str(round(patience(150))))
     shown = json.dumps([cell.outputs for cell in nbformat.read(path, 4).cells])
-    assert "Solved" in shown and "statistics.median" in shown
+    assert "Solved" in shown and "statistics.median" in shown and "Linux only" in shown

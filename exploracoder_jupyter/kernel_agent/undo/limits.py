@@ -21,8 +21,8 @@ _COMMAND = re.compile(r"\s*%explora\s+(checkpoint|back)\b[^\n]*\s*")
 
 def reason_refused(shell: Any, command: str) -> str:
     """Return why this kernel cannot have a checkpoint, or go back, now: a sentence; empty if it can."""
-    if not sys.platform.startswith("linux") or not hasattr(os, "pidfd_open"):
-        return "Checkpoints of a kernel work on Linux only."
+    if not hasattr(os, "pidfd_open"):
+        return "Checkpoints need Linux 5.3 or newer."
     app = getattr(getattr(shell, "kernel", None), "parent", None)
     threads: list[Any] = [
         getattr(app, name, None) for name in ("shell_channel_thread", "control_thread", "iopub_thread")
