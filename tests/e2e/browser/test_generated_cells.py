@@ -126,7 +126,10 @@ def test_typing_below_changing_cells_loses_no_key(tab, server, play):
     notebook.command("notebook:undo-cell-action")
     notebook.until(lambda now: {c["id"] for c in ours(now)} == before, "the cells of the run before, alone")
     tried = candidates(notebook.cells())["1.1"]["id"]
-    tab.until(lambda: _hidden(notebook, tried), "what was tried to be hidden again")
+    try:
+        tab.until(lambda: _hidden(notebook, tried), "what was tried to be hidden again")
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {_headings(notebook)}") from None
 
 
 @pytest.mark.full
@@ -171,6 +174,12 @@ def _collapse(notebook, heading):
     notebook.select(notebook.index(heading["id"]))
     notebook.tab.until(lambda: notebook.do("() => notebook.activeCell.headingInfo.level > 0"), "the heading")
     notebook.do("() => { notebook.activeCell.headingCollapsed = true }")
+
+
+def _headings(notebook):
+    """The level of each heading, and whether it is collapsed: as the file has it, and as the view shows it."""
+    return notebook.do("""() => notebook.widgets.filter(w => w.model.type === 'markdown').map(w =>
+      [w.model.id, w.headingInfo.level, w.model.getMetadata('jp-MarkdownHeadingCollapsed'), w.headingCollapsed])""")
 
 
 def _hidden(notebook, id):
