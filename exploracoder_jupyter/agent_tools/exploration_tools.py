@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,12 +18,12 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel
+from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel, send_variables
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
 from exploracoder_jupyter.agent_tools.tool_limits import FRESH, MAX_WAIT, Answer, ControlName, check_number
 from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
-from exploracoder_jupyter.core.errors import ExploraError, UsageError, to_explora_error
+from exploracoder_jupyter.core.errors import ExploraError, KernelError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
 from exploracoder_jupyter.core.run_state import RunState, fold
 from exploracoder_jupyter.core.run_state.run_wording import candidate_line, headline, latest
@@ -77,30 +78,42 @@ class ExplorationTools:
     ) -> Answer:
         """Start to explore a task; return the id for `explore_status`.
 
-        Raises UsageError: an argument is not valid, or too many explorations run; KernelError: the kernel cannot be
-        forked.
+        Raises UsageError: an argument is not valid, or too many explorations run; KernelError: the kernel can neither
+        be forked nor send what the task needs.
         """
         if sum(not one.ended for one in self._runs.values()) >= MAX_RUNS:
             raise UsageError(f"{MAX_RUNS} explorations are running.", remedy="Wait for one, or stop it.")
         budget: dict[str, JsonValue] = {"seconds": seconds, "tokens": tokens}
         layer: Layer = {"budget": budget, "sandbox": {"state": "fresh"}}
-        live, folder, mentioned = None, self._workdir, tuple[UserVariable, ...]()
+        live, folder, mentioned, sent = None, self._workdir, tuple[UserVariable, ...](), None
         if kernel != FRESH:
-            offered = await ask_kernel((await find_kernel(kernel)).connection_file)
-            live_sandbox(resolve().sandbox, offered)
-            live, folder, layer = offered.live, offered.folder, {"budget": budget}
-            mentioned = _mentioned(f"{task}\n{check}", offered.variables)
+            file, settings = (await find_kernel(kernel)).connection_file, resolve().sandbox
+            offered = await ask_kernel(file)
+            folder, mentioned = offered.folder, _mentioned(f"{task}\n{check}", offered.variables)
+            if offered.refused and settings.state != "fresh":
+                sent, problems = await send_variables(file, [one.name for one in mentioned], settings.variables_mb)
+                mentioned = tuple(replace(one, lacking=problems.get(one.name, "")) for one in mentioned)
+                layer = {"budget": budget, "sandbox": {"state": "fresh", "python": offered.other_python}}
+            else:
+                live_sandbox(settings, offered)
+                live, layer = offered.live, {"budget": budget}
         asked = Task(task, tuple(libraries), check=check or None)
         order = Order(
             asked,
             (layer,),
             folder,
+            variables=sent,
             live=live,
             mentioned=mentioned,
             steerable=True,
             trace_folder=self._workdir,
         )
-        validate_order(order)
+        try:
+            validate_order(order)
+            _require_inputs(order)
+        except ExploraError:
+            _forget_variables(order)
+            raise
         for id in [id for id, one in self._runs.items() if one.ended][:-_MAX_ENDED]:
             del self._runs[id]
         started = _Run(os.urandom(4).hex())
@@ -145,6 +158,7 @@ class ExplorationTools:
         except Exception as error:
             started.error = to_explora_error(error)
         finally:
+            _forget_variables(order)
             started.notify()
 
 
@@ -155,6 +169,21 @@ async def check_one_trace(path: str) -> Answer:
     """
     report = await check_trace(CheckRequest(Path(path).expanduser()), lambda *_: None)
     return {"summary": report.sentence, **report.plain()}
+
+
+def _require_inputs(order: Order) -> None:
+    """Raise KernelError if the kernel could not send a variable that the task treats as given."""
+    lacking = [one.lacking for one in order.mentioned if one.given and one.lacking]
+    if lacking:
+        raise KernelError(
+            f"The kernel cannot be forked, and cannot send what the task needs. {' '.join(lacking)}",
+            remedy='Use kernel "fresh", with a task that says how to make the data.',
+        )
+
+
+def _forget_variables(order: Order) -> None:
+    if order.variables is not None:
+        shutil.rmtree(order.variables, ignore_errors=True)
 
 
 def _mentioned(text: str, variables: Mapping[str, str]) -> tuple[UserVariable, ...]:

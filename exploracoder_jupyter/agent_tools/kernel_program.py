@@ -1,4 +1,4 @@
-"""What a running kernel is asked from outside: to describe itself, and to fork itself.
+"""What a running kernel is asked from outside: to describe itself, to fork itself, and to write variables to files.
 
 The source of this module is sent to the kernel as one expression of a silent execute request and runs in a namespace
 of its own: the variables, the history and the modules of the kernel stay as they are. Where the kernel's environment
@@ -60,6 +60,21 @@ def fork(archive: str, address: str) -> str:
         return ""
 
     return _with_package(archive, make)
+
+
+def send(archive: str, folder: str, names: list[str], most_bytes: int) -> str:
+    """Write variables into the folder; return JSON: why one is not there, by name. Credentials are never written."""
+    from IPython import get_ipython
+
+    space = get_ipython().user_ns
+
+    def write() -> str:
+        encoding = importlib.import_module(f"{_PACKAGE}.kernel_agent.variable_encoding")
+        secretive = importlib.import_module(f"{_PACKAGE}.ipython_extension.running.credential_variables")
+        withheld = secretive.find_credential_variables(space)
+        return json.dumps(encoding.dump_each(names, space, folder, most_bytes=most_bytes, withheld=withheld))
+
+    return _with_package(archive, write)
 
 
 def _variables(shell: Any) -> dict[str, str]:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
+import sys
+import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from platformdirs import user_cache_path
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from exploracoder_jupyter.agent_tools import kernel_program
 from exploracoder_jupyter.core.errors import KernelError
 from exploracoder_jupyter.core.platforms import system
+from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.version import __version__
 from exploracoder_jupyter.kernels.agent import write_agent_archive
 from exploracoder_jupyter.kernels.live_kernel import LiveKernel
@@ -35,6 +39,9 @@ _ALSO_SENT: Final = (
     "ipython_extension/running/credential_variables.py",
 )
 """What a kernel needs besides `kernel_agent` to say which of its variables look like credentials."""
+_MEGABYTE: Final = 1_000_000
+_SEND_SECONDS: Final = 60.0
+_PROBLEMS: Final = TypeAdapter(dict[str, str])
 
 
 class _Description(BaseModel):
@@ -68,6 +75,11 @@ class OfferedKernel:
         """Why it must not be forked, as a clause; empty if it may be."""
         return next((hazard.what for hazard in self.live.hazards if hazard.kind == "refuse"), "")
 
+    @property
+    def other_python(self) -> str | None:
+        """Its interpreter, if that is not the one of this process."""
+        return None if self.python == sys.executable else self.python
+
 
 async def ask_kernel(connection_file: Path) -> OfferedKernel:
     """Let the kernel with this connection file describe itself.
@@ -96,11 +108,30 @@ async def ask_kernel(connection_file: Path) -> OfferedKernel:
     return OfferedKernel(live, Path(found.folder), found.python, found.variables)
 
 
+async def send_variables(
+    connection_file: Path, names: Sequence[str], most_megabytes: int
+) -> tuple[Path, Mapping[str, str]]:
+    """Let a kernel that cannot be forked write variables to a new private folder, which the caller removes.
+
+    Returns the folder, and why a variable is not there, as a sentence by its name. Nothing is pickled, and what looks
+    like a credential stays. Raises KernelError: the kernel does not answer.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="explora-"))
+    expression = _expression("send", str(_archive()), str(folder), list(names), most_megabytes * _MEGABYTE)
+    try:
+        return folder, _PROBLEMS.validate_json(await evaluate(connection_file, expression, scale_limit(_SEND_SECONDS)))
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(error, ValidationError):
+            raise KernelError("What the kernel says of its variables cannot be read.") from error
+        raise
+
+
 async def _request_fork(connection_file: Path, archive: str, address: str) -> None:
     await evaluate(connection_file, _expression("fork", archive, address))
 
 
-def _expression(function: str, *arguments: str) -> str:
+def _expression(function: str, *arguments: object) -> str:
     """Return an expression that calls the function of `kernel_program` and leaves no name behind."""
     given = ", ".join(map(repr, arguments))
     program = f"{inspect.getsource(kernel_program)}\n_answer = {function}({given})\n"

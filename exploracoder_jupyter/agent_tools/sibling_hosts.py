@@ -6,6 +6,7 @@ ten minutes, when newer ones need its place, or with the client.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -69,10 +70,13 @@ class SiblingHosts:
 
     @asynccontextmanager
     async def fresh_host(
-        self, kernel: str, sandbox: Sandbox, workdir: Path, live: LiveKernel | None
+        self, kernel: str, sandbox: Sandbox, workdir: Path, live: LiveKernel | None, sent: Path | None = None
     ) -> AsyncIterator[Host]:
-        """Open siblings that start from the present state of the kernel. Raises ExploraError: they cannot be opened."""
-        host = await self._start(kernel, sandbox, workdir, live)
+        """Open siblings that start from the present state of the kernel, or from variables that it sent to a folder.
+
+        The folder is removed with the host. Raises ExploraError: they cannot be opened.
+        """
+        host = await self._start(kernel, sandbox, workdir, live, sent)
         async with self._in_use(host):
             yield host
 
@@ -108,8 +112,10 @@ class SiblingHosts:
             host.users -= 1
             host.used = time.monotonic()
 
-    async def _start(self, kernel: str, sandbox: Sandbox, workdir: Path, live: LiveKernel | None) -> Host:
-        found: Host | ExploraError = await self._tasks.start(self._hold, kernel, sandbox, workdir, live)
+    async def _start(
+        self, kernel: str, sandbox: Sandbox, workdir: Path, live: LiveKernel | None, sent: Path | None
+    ) -> Host:
+        found: Host | ExploraError = await self._tasks.start(self._hold, kernel, sandbox, workdir, live, sent)
         if isinstance(found, ExploraError):
             raise found
         idle = [one for one in self._hosts if not one.users and one is not found]
@@ -123,13 +129,14 @@ class SiblingHosts:
         sandbox: Sandbox,
         workdir: Path,
         live: LiveKernel | None,
+        sent: Path | None,
         *,
         task_status: TaskStatus[Host | ExploraError],
     ) -> None:
         """Hold the siblings of one host until it is to close. An error is returned, as it would end the task group."""
         host: Host | None = None
         try:
-            async with open_siblings(sandbox, workdir=workdir, live=live) as siblings:
+            async with open_siblings(sandbox, workdir=workdir, live=live, variables=sent) as siblings:
                 host = Host(str(next(self._numbers)), kernel, siblings, await siblings.root())
                 self._hosts.append(host)
                 task_status.started(host)
@@ -144,6 +151,8 @@ class SiblingHosts:
         finally:
             if host in self._hosts:
                 self._hosts.remove(host)
+            if sent is not None:
+                shutil.rmtree(sent, ignore_errors=True)
 
     async def _close_idle(self) -> None:
         while True:

@@ -256,7 +256,8 @@ def _add_kernel_tools(server: Any, bench: Workbench) -> None:
         "try_variants",
         "Try variants of code",
         "Run 1 to 8 variants of code at once, each in its own fork of a live kernel (all variables are there) or of a "
-        "fresh one. The user's variables and files stay unchanged; there is no network. For each: whether it ran, its "
+        "fresh one; a kernel that cannot be forked sends the variables that the code "
+        "names. The user's variables and files stay unchanged; there is no network. For each: whether it ran, its "
         "output, what changed, or an error report with hints; `same_as` marks equal results. Print or end with an "
         "expression to see values. Use several variants when you are unsure, and `after` to continue from one.",
         reads_only=False,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import keyword
+import re
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import anyio
+from pydantic import JsonValue
 
-from exploracoder_jupyter.agent_tools.live_kernels import OfferedKernel, ask_kernel
+from exploracoder_jupyter.agent_tools.live_kernels import OfferedKernel, ask_kernel, send_variables
 from exploracoder_jupyter.agent_tools.running_kernels import RunningKernel, find_kernel, list_kernels
 from exploracoder_jupyter.agent_tools.sibling_hosts import Host, SiblingHosts
 from exploracoder_jupyter.agent_tools.tool_limits import (
@@ -119,23 +122,28 @@ class TryingTools:
                     "The variants start from states of different calls.",
                     remedy="Send those that continue an earlier call in a call of their own.",
                 )
-            host = hosts[0] if hosts else await self._open(name, settings, stack)
+            notices: list[str] = []
+            if hosts:
+                [host, *_] = hosts
+            else:
+                code = "\n".join([*(one.code for one in planned), checking.code if checking else ""])
+                host, notices = await self._open(name, settings, stack, re.findall(r"[^\W\d]\w*", code))
             trials = await VariantTrials(host, host.next_call(), checking, timeout).run(planned, earlier)
             environment = host.siblings.environment()
             answer: Answer = {
                 "kernel": name,
-                "starts_from": "the states named by `after`" if references else environment.state,
+                "starts_from": _starts_from(references, notices, environment.state),
                 "isolation": environment.isolation,
                 "variants": [plain_trial(trial, settings.endpoint.share) for trial in trials],
-                "notices": [*host.siblings.notices] if settings.endpoint.share != "none" else [],
+                "notices": [*notices, *host.siblings.notices] if settings.endpoint.share != "none" else [],
             }
             return answer, trials
 
     async def inspect_variables(self, kernel: str, names: Sequence[str]) -> Answer:
         """Describe variables of the kernel, or list all of them with their types.
 
-        Raises UsageError: a name is not valid, or the user shares no values with models; KernelError: the kernel cannot
-        be forked.
+        Raises UsageError: a name is not valid, or the user shares no values with models; KernelError: the kernel can
+        neither be forked nor asked.
         """
         if len(names) > MAX_NAMES:
             raise UsageError(
@@ -152,7 +160,11 @@ class TryingTools:
             )
         found = (await find_kernel(kernel)).id
         async with self._limiter, AsyncExitStack() as stack:
-            host = await self._open(found, settings, stack)
+            if not names and (offered := await ask_kernel((await find_kernel(kernel)).connection_file)).refused:
+                listed = dict(islice(offered.variables.items(), _MAX_LISTED))
+                more = list[JsonValue](list(offered.variables)[_MAX_LISTED:])
+                return {"kernel": found, "variables": {**listed}, "more_names": more}
+            host, notices = await self._open(found, settings, stack, names)
             stack.callback(host.closing.set)
             [branch] = await host.root.fork(1)
             stack.push_async_callback(branch.close)
@@ -161,15 +173,24 @@ class TryingTools:
             return {
                 "kernel": found,
                 "shared": settings.endpoint.share,
+                "notices": [*notices],
                 "variables": {name: await _described(branch, name, settings) for name in names},
             }
 
-    async def _open(self, kernel: str, settings: Settings, stack: AsyncExitStack) -> Host:
-        """Open siblings that start from this kernel, or from a fresh one."""
+    async def _open(
+        self, kernel: str, settings: Settings, stack: AsyncExitStack, names: Sequence[str]
+    ) -> tuple[Host, list[str]]:
+        """Open siblings that start from this kernel, or from a fresh one; return them, and what the agent must know.
+
+        A kernel that must not be forked sends the variables with these names, as far as it can without a pickle.
+        """
         if kernel == FRESH:
             sandbox = replace(settings.sandbox, state="fresh")
-            return await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, self.workdir, None))
-        offered = await ask_kernel((await find_kernel(kernel)).connection_file)
+            return await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, self.workdir, None)), []
+        file = (await find_kernel(kernel)).connection_file
+        offered = await ask_kernel(file)
+        if offered.refused and settings.sandbox.state != "fresh":
+            return await self._open_with_variables(kernel, settings.sandbox, stack, file, offered, names)
         sandbox = live_sandbox(settings.sandbox, offered)
         host = await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, offered.folder, offered.live))
         state = host.siblings.environment().state
@@ -180,7 +201,24 @@ class TryingTools:
                 remedy='The user can allow it with state = "live" under [sandbox] in the configuration file. '
                 'Or use kernel "fresh", with code that makes the data.',
             )
-        return host
+        return host, []
+
+    async def _open_with_variables(
+        self,
+        kernel: str,
+        sandbox: Sandbox,
+        stack: AsyncExitStack,
+        file: Path,
+        offered: OfferedKernel,
+        names: Sequence[str],
+    ) -> tuple[Host, list[str]]:
+        wanted = [name for name in dict.fromkeys(names) if name in offered.variables]
+        folder, problems = await send_variables(file, wanted, sandbox.variables_mb)
+        sandbox = replace(sandbox, state="fresh", kernel=None, python=offered.other_python, gateway=None)
+        host = await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, offered.folder, None, folder))
+        came = ", ".join(name for name in wanted if name not in problems) or "none"
+        start = f"The code ran in a new kernel, as this one cannot be forked: {offered.refused}."
+        return host, [f"{start} It has these of its variables: {came}.", *problems.values()]
 
 
 def live_sandbox(sandbox: Sandbox, offered: OfferedKernel) -> Sandbox:
@@ -205,6 +243,12 @@ async def _reason_against_fork(kernel: RunningKernel) -> str:
     if offered.live.secretive and sandbox.state != "live":
         return f"variables look like credentials: {', '.join(offered.live.secretive[:_MAX_SECRETIVE])}"
     return ""
+
+
+def _starts_from(references: Sequence[str], notices: Sequence[str], state: str) -> str:
+    if references:
+        return "the states named by `after`"
+    return "a new kernel with variables of this one" if notices else state
 
 
 async def _described(branch: Branch, name: str, settings: Settings) -> str:

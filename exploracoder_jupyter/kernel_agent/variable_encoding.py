@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import datetime
 import decimal
 import json
@@ -84,6 +85,32 @@ def dump(
             with open(path, "w", encoding="utf-8") as file:
                 file.write(document)
             remaining += [needed for needed in writer.needed if needed not in done]
+
+
+def dump_each(
+    names: Iterable[str],
+    namespace: Mapping[str, Value],
+    folder: str,
+    *,
+    pickled: bool = False,
+    most_bytes: int | None = None,
+    withheld: Collection[str] = (),
+) -> dict[str, str]:
+    """As `dump`, but return why a variable is not in the folder, as a sentence by its name."""
+    problems = {}
+    for name in names:
+        if name in withheld:
+            problems[name] = f"The variable {name!r} looks like a credential."
+            continue
+        before = set(os.listdir(folder))
+        try:
+            dump([name], namespace, folder, pickled=pickled, most_bytes=most_bytes, withheld=withheld)
+        except (VariableTransferError, ImportError, OSError) as error:
+            problems[name] = str(error)
+            for left in set(os.listdir(folder)) - before:  # incomplete: a full disk, or it needs what cannot be sent
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, left))
+    return problems
 
 
 def _size_of(folder: str) -> int:

@@ -67,15 +67,15 @@ async def request_fork(connection_file: Path, address: str) -> None:
     await evaluate(connection_file, _FORK.format(address=address))
 
 
-async def evaluate(connection_file: Path, expression: str) -> str:
+async def evaluate(connection_file: Path, expression: str, seconds: float = _SECONDS) -> str:
     """Evaluate the expression in the kernel and return its text. Raises KernelError: the kernel does not answer, or the
     expression fails."""
     async with _client(connection_file) as client:
         try:
-            with anyio.fail_after(_SECONDS):
+            with anyio.fail_after(seconds):
                 answer = await _evaluate_unaborted(client, expression)
         except TimeoutError as error:
-            raise KernelError(f"The kernel did not answer within {_SECONDS:g} s: it is busy or gone.") from error
+            raise KernelError(f"The kernel did not answer within {seconds:g} s: it is busy or gone.") from error
     if answer.get("status") != "ok":
         problem = f"{answer.get('ename', 'no reply')}: {answer.get('evalue', '')}"
         raise KernelError(f"The kernel cannot be forked: {problem.rstrip(': ')}.")

@@ -21,7 +21,7 @@ from exploracoder_jupyter.core.errors import UsageError
 from exploracoder_jupyter.core.time_limits import scale_limit
 from exploracoder_jupyter.core.types import UserVariable
 from exploracoder_jupyter.ipython_extension.running.credential_variables import find_credential_variables
-from exploracoder_jupyter.kernel_agent.variable_encoding import VariableTransferError, dump
+from exploracoder_jupyter.kernel_agent.variable_encoding import dump_each
 from exploracoder_jupyter.protocol.messages import Hazard, LiveOffer
 
 # This kernel's offer to a run to be forked, with the hazards that speak against it.
@@ -205,27 +205,8 @@ def _write(
     folder: str, names: Iterable[str], namespace: Mapping[str, object], sandbox: Sandbox, withheld: Collection[str]
 ) -> dict[str, str]:
     """Write variables with what they need; return why one is not in the folder, as a sentence by its name."""
-    problems = {}
     most = min(sandbox.variables_mb, _MAX_REMOTE_MB) if sandbox.gateway else sandbox.variables_mb
-    for name in names:
-        if name not in namespace:
-            problems[name] = f"There is no variable {name!r}."
-        elif name in withheld:
-            problems[name] = f"The variable {name!r} looks like a credential; --use {name} sends it."
-        else:
-            before = {path.name for path in Path(folder).iterdir()}
-            try:
-                dump(
-                    [name],
-                    namespace,
-                    folder,
-                    pickled=sandbox.pickle,
-                    most_bytes=most * _MEGABYTE,
-                    withheld=withheld,
-                )
-            except (VariableTransferError, ImportError, OSError) as error:
-                problems[name] = str(error)
-                for path in Path(folder).iterdir():  # incomplete: a full disk, or it needs what cannot be sent
-                    if path.name not in before:
-                        path.unlink(missing_ok=True)
-    return problems
+    problems = dump_each(
+        names, namespace, folder, pickled=sandbox.pickle, most_bytes=most * _MEGABYTE, withheld=withheld
+    )
+    return {name: f"{why[:-1]}; --use {name} sends it." if name in withheld else why for name, why in problems.items()}

@@ -350,6 +350,49 @@ async def test_packages_of_the_environment_are_found(folder, monkeypatch):
     assert (found["packages_read"], found["packages_installed"]) == (2, 2)
 
 
+async def test_a_kernel_that_cannot_be_forked_sends_variables(folder):
+    code = """
+import polars
+given_frame = polars.DataFrame({"city": ["Graz", "Linz"], "rain": [0.5, None]})
+given_rain = given_frame["rain"].drop_nulls().to_list()
+given_frame.group_by("city").len()
+given_open, api_token = open("data.txt", "w"), "sk-abcdefghijklmnopqrstuvwx123456"
+def given_mean(frame): return frame["rain"].mean()
+"""
+    async with users_kernel(folder, code) as kernel, agent(folder) as client:
+        count = (await kernel.run("given_frame.hash_rows().sum()")).count
+        [found] = (await client.call("list_kernels"))["kernels"]
+        assert "polars" in found["why_not_forked"]
+
+        codes = ("given_frame.columns, given_mean(given_frame)", "given_frame = None", "given_open", "api_token")
+        variants = [{"label": str(place), "code": code} for place, code in enumerate(codes)]
+        answer = await client.call("try_variants", kernel="users", variants=variants)
+        shown = [one["shows"] for one in answer["variants"]]
+        assert "'city', 'rain'" in shown[0] and "0.5" in shown[0]
+        assert "NameError" in shown[2] and "NameError" in shown[3] and "sk-abc" not in json.dumps(answer)
+        told = "\n".join(answer["notices"])
+        assert "given_frame, given_mean" in told and "given_open" in told and "credential" in told
+        assert answer["starts_from"] == "a new kernel with variables of this one"
+
+        listed = (await client.call("inspect_variables", kernel="users"))["variables"]
+        assert listed["given_frame"] == "polars.dataframe.frame.DataFrame"
+        named = (await client.call("inspect_variables", kernel="users", names=["given_frame"]))["variables"]
+        assert "2 rows" in named["given_frame"] and "Graz" in named["given_frame"]
+
+        arguments = {"kernel": "users", "libraries": ["statistics"], "check": "assert result == 0.5"}
+        started = await client.call("explore_task", task="Compute the median of given_rain", **arguments)
+        status = await client.call("explore_status", id=started["id"], wait=45)
+        while status["state"] == "running":
+            status = await client.call("explore_status", id=started["id"], wait=45)
+        assert status["result"]["status"] == "solved" and "given_rain" in status["result"]["solution"]
+        failed, text = await client.attempt("explore_task", task="Compute the median of `given_open`", **arguments)
+        assert failed and "given_open" in text
+
+        after = await kernel.run("given_frame.columns")
+        assert (after.outcome, after.count) == ("ok", count + 1)
+    assert not list(Path(tempfile.gettempdir()).glob("explora-*/given_frame.json"))
+
+
 async def test_a_kernel_without_the_package_is_forked(folder):
     async with bare_kernel(folder) as kernel, agent(folder) as client:
         loaded = "sorted(__import__('sys').modules), __import__('sys').path, sorted(globals())"

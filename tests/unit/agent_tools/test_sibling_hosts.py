@@ -25,7 +25,7 @@ class FakeSiblings:
 @pytest.fixture(autouse=True)
 def fakes(monkeypatch):
     @asynccontextmanager
-    async def open_siblings(sandbox, *, workdir, live):
+    async def open_siblings(sandbox, *, workdir, live, variables):
         if sandbox.state == "live":
             raise KernelError("There is no live kernel.")
         FakeSiblings.alive += 1
