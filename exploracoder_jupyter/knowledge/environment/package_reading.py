@@ -40,6 +40,7 @@ from exploracoder_jupyter.knowledge.environment.public_paths import (
 from exploracoder_jupyter.knowledge.environment.search_fields import indexed_fields
 from exploracoder_jupyter.knowledge.environment.syntax_reading import ModuleSyntax, read_module, split_docstring
 
+_LOOK_SECONDS = 0.2
 _MAX_PROCESSES = 4
 _PACKAGES_PER_PROCESS = 4
 _NICENESS = 10
@@ -107,7 +108,10 @@ def read_packages(packages: Sequence[InstalledPackage]) -> Iterator[tuple[Instal
         for thread in threads:
             thread.start()
         while running:
-            answer = answers.get()
+            try:
+                answer = answers.get(timeout=_LOOK_SECONDS)
+            except queue.Empty:
+                continue  # a signal that came just before the wait does not end it; it is handled here
             if answer is None:
                 running -= 1
             else:
