@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from exploracoder_jupyter.agent_tools.live_kernels import ask_kernel, send_variables
 from exploracoder_jupyter.agent_tools.running_kernels import find_kernel
 from exploracoder_jupyter.agent_tools.tool_limits import FRESH, MAX_WAIT, Answer, ControlName, check_number
-from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox
+from exploracoder_jupyter.agent_tools.trying_tools import live_sandbox, must_send
 from exploracoder_jupyter.core.configuration.sources import Layer, resolve
 from exploracoder_jupyter.core.errors import ExploraError, KernelError, UsageError, to_explora_error
 from exploracoder_jupyter.core.events import Record
@@ -90,7 +90,7 @@ class ExplorationTools:
             file, settings = (await find_kernel(kernel)).connection_file, resolve().sandbox
             offered = await ask_kernel(file)
             folder, mentioned = offered.folder, _mentioned(f"{task}\n{check}", offered.variables)
-            if offered.refused and settings.state != "fresh":
+            if must_send(offered, settings):
                 sent, problems = await send_variables(file, [one.name for one in mentioned], settings.variables_mb)
                 mentioned = tuple(replace(one, lacking=problems.get(one.name, "")) for one in mentioned)
                 layer = {"budget": budget, "sandbox": {"state": "fresh", "python": offered.other_python}}

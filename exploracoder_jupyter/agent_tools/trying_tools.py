@@ -158,13 +158,15 @@ class TryingTools:
                 "The user's settings share no variables with models (share = none).",
                 remedy="Ask the user to describe them.",
             )
-        found = (await find_kernel(kernel)).id
+        running = await find_kernel(kernel)
+        found = running.id
         async with self._limiter, AsyncExitStack() as stack:
-            if not names and (offered := await ask_kernel((await find_kernel(kernel)).connection_file)).refused:
+            offered = await ask_kernel(running.connection_file)
+            if not names and must_send(offered, settings.sandbox):
                 listed = dict(islice(offered.variables.items(), _MAX_LISTED))
                 more = list[JsonValue](list(offered.variables)[_MAX_LISTED:])
                 return {"kernel": found, "variables": {**listed}, "more_names": more}
-            host, notices = await self._open(found, settings, stack, names)
+            host, notices = await self._open_live(running, offered, settings, stack, names)
             stack.callback(host.closing.set)
             [branch] = await host.root.fork(1)
             stack.push_async_callback(branch.close)
@@ -180,19 +182,29 @@ class TryingTools:
     async def _open(
         self, kernel: str, settings: Settings, stack: AsyncExitStack, names: Sequence[str]
     ) -> tuple[Host, list[str]]:
-        """Open siblings that start from this kernel, or from a fresh one; return them, and what the agent must know.
-
-        A kernel that must not be forked sends the variables with these names, as far as it can without a pickle.
-        """
+        """Open siblings that start from this kernel, or from a fresh one; return them, and what the agent must know."""
         if kernel == FRESH:
             sandbox = replace(settings.sandbox, state="fresh")
             return await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, self.workdir, None)), []
-        file = (await find_kernel(kernel)).connection_file
-        offered = await ask_kernel(file)
-        if offered.refused and settings.sandbox.state != "fresh":
-            return await self._open_with_variables(kernel, settings.sandbox, stack, file, offered, names)
+        running = await find_kernel(kernel)
+        return await self._open_live(running, await ask_kernel(running.connection_file), settings, stack, names)
+
+    async def _open_live(
+        self,
+        running: RunningKernel,
+        offered: OfferedKernel,
+        settings: Settings,
+        stack: AsyncExitStack,
+        names: Sequence[str],
+    ) -> tuple[Host, list[str]]:
+        """Open siblings that start from this kernel; return them, and what the agent must know.
+
+        A kernel that must not be forked sends the variables with these names, as far as it can without a pickle.
+        """
+        if must_send(offered, settings.sandbox):
+            return await self._open_with_variables(running, settings.sandbox, stack, offered, names)
         sandbox = live_sandbox(settings.sandbox, offered)
-        host = await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, offered.folder, offered.live))
+        host = await stack.enter_async_context(self.hosts.fresh_host(running.id, sandbox, offered.folder, offered.live))
         state = host.siblings.environment().state
         if not state.startswith("live"):
             host.closing.set()
@@ -205,20 +217,24 @@ class TryingTools:
 
     async def _open_with_variables(
         self,
-        kernel: str,
+        running: RunningKernel,
         sandbox: Sandbox,
         stack: AsyncExitStack,
-        file: Path,
         offered: OfferedKernel,
         names: Sequence[str],
     ) -> tuple[Host, list[str]]:
         wanted = [name for name in dict.fromkeys(names) if name in offered.variables]
-        folder, problems = await send_variables(file, wanted, sandbox.variables_mb)
+        folder, problems = await send_variables(running.connection_file, wanted, sandbox.variables_mb)
         sandbox = replace(sandbox, state="fresh", kernel=None, python=offered.other_python, gateway=None)
-        host = await stack.enter_async_context(self.hosts.fresh_host(kernel, sandbox, offered.folder, None, folder))
+        host = await stack.enter_async_context(self.hosts.fresh_host(running.id, sandbox, offered.folder, None, folder))
         came = ", ".join(name for name in wanted if name not in problems) or "none"
-        start = f"The code ran in a new kernel, as this one cannot be forked: {offered.refused}."
-        return host, [f"{start} It has these of its variables: {came}.", *problems.values()]
+        start = f"This kernel cannot be forked: {offered.refused}. A new one was used, with copies of these variables"
+        return host, [f"{start}: {came}.", *problems.values()]
+
+
+def must_send(offered: OfferedKernel, sandbox: Sandbox) -> bool:
+    """Whether a kernel has to send variables because it cannot be forked, where the settings allow use of its state."""
+    return bool(offered.refused) and sandbox.state != "fresh"
 
 
 def live_sandbox(sandbox: Sandbox, offered: OfferedKernel) -> Sandbox:
